@@ -14,6 +14,7 @@ TWINS = {
     "cases": "the cases of each module of the hostile site",
     "graph": "each graph, compiled with its defaults",
     "logger": "each module's own",
+    "router": "the routes of one subject",
     "verify_coverage": "the tool and its stage",
 }
 """Public names that stand for the same thing wherever they are defined."""
@@ -21,6 +22,7 @@ MODULE_TWINS = {
     "answer": "the contract and the tool",
     "collections": "a port and its store",
     "comparisons": "a port and its store",
+    "coverage": "the contract and its routes",
     "crawls": "the tool and its part of the store",
     "error_mapping": "from a vendor's error to one of ours, for models and for searches",
     "functions": "the contract and the port",

@@ -145,11 +145,11 @@ def _calls(total: SpendTotal) -> str:
 
 
 def _as_json(totals: Sequence[SpendTotal], **facts: Any) -> dict[str, Any]:
-    from ..tools.spending.totals import cost_of, is_complete, total_as_json
+    from ..tools.spending.totals import known_cost, is_complete, total_as_json
 
     return {
         **facts,
         "totals": [total_as_json(one) for one in totals],
-        "cost_usd": cost_of(totals),
+        "cost_usd": known_cost(totals),
         "cost_complete": is_complete(totals),
     }

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         Vectors,
     )
     from ..contracts.crawl_record import CrawlRecord
-    from ..contracts.listing import DocumentPage, Freshness
+    from ..contracts.stored_lists import DocumentPage, DocumentAges
     from .comparisons import ComparisonStore
     from .gates import GateStore
     from .ledger import Ledger
@@ -123,7 +123,7 @@ class CollectionStore(Protocol):
         """Return the tenant's collections by name."""
         ...
 
-    def freshness(self, tenant_id: str) -> dict[str, Freshness]:
+    def freshness(self, tenant_id: str) -> dict[str, DocumentAges]:
         """Return by collection when its documents were stored or found unchanged.
 
         Collections without documents are not among them.

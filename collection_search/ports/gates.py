@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ..contracts.listing import GatePage
+    from ..contracts.stored_lists import GatePage
     from ..contracts.review import DecidedBy, Gate, GateState, Review
 
 

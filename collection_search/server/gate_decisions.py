@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..context import SearchContext
     from ..contracts.review import Gate
     from .access import Caller
+    from .runs.manager import RunManager
 
 GATE_NODE: Final = "k_hitl_gate"
 
@@ -38,7 +39,12 @@ class DecidedGate(NamedTuple):
 
 
 async def decide_gate(
-    gate: Gate, decision: Mapping[str, Any], *, caller: Caller, base: SearchContext, runs: Any
+    gate: Gate,
+    decision: Mapping[str, Any],
+    *,
+    caller: Caller,
+    base: SearchContext,
+    runs: RunManager | None,
 ) -> DecidedGate:
     """Decide an open gate and resume its run; return as soon as the decision is in force.
 

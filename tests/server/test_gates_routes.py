@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.api_client import ONE, TWO, as_caller, process_store
+from support.api_client import ONE, TWO, as_caller, open_api, process_store
 from support.scripted_world import INPUT, good_pages
-from support.waiting import wait_until_async
+from support.waiting import PATIENCE_S, STEP_S, wait_until_async
 
-from collection_search import SearchContext
+from collection_search import SearchContext, Settings
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.review import Gate
 from collection_search.graphs.collection_review import CollectionReviewGraph
@@ -18,6 +19,8 @@ from collection_search.settings.process_defaults import process_settings
 from collection_search.testing import ScriptedAdapter
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import httpx
 
 MANY = 200
@@ -105,6 +108,29 @@ async def test_a_rejected_run_ends(api: httpx.AsyncClient) -> None:
     shown = (await api.get(f"/gates/{gate_id}")).json()
     assert shown["decision"]["status"] == "rejected"
     assert (await api.get("/gates")).json()["total"] == 0
+
+
+async def test_a_run_of_the_server_goes_on(tmp_path: Path) -> None:
+    """The answer is the run; its end is in the list of runs."""
+    base = SearchContext(provider=ScriptedAdapter(good_pages()), settings=Settings(home=tmp_path))
+    async with open_api(base) as api:
+        asked = {"graph": "collection_review", "input": INPUT}
+        path = f"/runs/{(await api.post('/runs', json=asked)).json()['run_id']}"
+
+        async def reached(status: str) -> dict[str, Any]:
+            async with asyncio.timeout(PATIENCE_S):
+                while (run := (await api.get(path)).json())["status"] != status:
+                    await asyncio.sleep(STEP_S)
+            return dict(run)
+
+        gate_id = (await reached("waiting"))["gate_id"]
+        (listed,) = (await api.get("/gates")).json()["gates"]
+        assert listed["gate_id"] == gate_id
+        answer = await api.post(f"/gates/{gate_id}/decision", json={"status": "rejected"})
+        assert answer.status_code == 202
+        assert answer.json()["run_id"] == path.removeprefix("/runs/")
+        ended = await reached("done")
+    assert ended["output"]["review"]["approver"] == f"admin of {ONE}"
 
 
 async def test_a_second_decision_changes_nothing(api: httpx.AsyncClient) -> None:

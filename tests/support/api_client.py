@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -19,6 +19,7 @@ from collection_search.text.urls import url_key
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from collection_search import SearchContext
     from collection_search.adapters.stores.sqlite import SQLiteStore
 
 ONE, TWO = "tenant-one", "tenant-two"
@@ -35,14 +36,19 @@ def as_caller(tenant: str = ONE, role: str = "admin") -> dict[str, dict[str, str
 
 
 @asynccontextmanager
-async def open_api() -> AsyncIterator[httpx.AsyncClient]:
-    """Yield a client of a new app; a request without `as_caller` is that of ONE's admin."""
-    app = create_app()
+async def open_api(context: SearchContext | None = None) -> AsyncIterator[httpx.AsyncClient]:
+    """Yield a client of a new app; a request without `as_caller` is that of ONE's admin.
+
+    Given a context, the app has started: it runs graphs with these ports.
+    """
+    app = create_app(context)
     app.dependency_overrides[authenticate] = _caller_of
     transport = httpx.ASGITransport(app=app)
     base = "http://127.0.0.1/app/api"
-    async with httpx.AsyncClient(transport=transport, base_url=base) as client:
-        yield client
+    async with AsyncExitStack() as stack:
+        if context is not None:
+            await stack.enter_async_context(app.router.lifespan_context(app))
+        yield await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url=base))
 
 
 def process_store() -> SQLiteStore:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["answers"])
 
 
-class Asked(BaseModel):
+class CollectionQuestion(BaseModel):
     """A question to a collection."""
 
     question: str = Field(min_length=1, max_length=2000)
@@ -71,7 +71,7 @@ class AskedAnswer(BaseModel):
 
 @router.post("/collections/{name:path}/ask")
 async def ask_collection(
-    name: CollectionName, caller: Viewer, base: Base, asked: Asked
+    name: CollectionName, caller: Viewer, base: Base, asked: CollectionQuestion
 ) -> AskedAnswer:
     """Answer a question from a collection: in sentences with citations where a model is set up.
 

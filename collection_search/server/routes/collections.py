@@ -17,7 +17,7 @@ from ..opened import Base, CollectionName, context_of, open_collection
 
 if TYPE_CHECKING:
     from ...contracts.collection import CollectionInfo, StoredDocument
-    from ...contracts.listing import Freshness, ListedDocument
+    from ...contracts.stored_lists import DocumentAges, ListedDocument
     from ...ports import Storage
 
 router = APIRouter(tags=["collections"])
@@ -110,14 +110,14 @@ class DeletedCollection(BaseModel):
 
 
 @router.get("/collections")
-async def list_collections(caller: Viewer, base: Base) -> CollectionList:
+async def show_collections(caller: Viewer, base: Base) -> CollectionList:
     """Return the collections of your tenant, by name."""
     store = await context_of(base, caller).storage()
     return CollectionList(collections=await offload(_views, store, caller.tenant))
 
 
 @router.get("/collections/{name:path}/documents")
-async def list_documents(
+async def show_documents(
     name: CollectionName,
     caller: Viewer,
     base: Base,
@@ -141,7 +141,7 @@ async def list_documents(
 
 
 @router.get("/collections/{name:path}/document")
-async def read_document(
+async def show_document(
     name: CollectionName, caller: Viewer, base: Base, url: Annotated[str, Query(max_length=8192)]
 ) -> WholeDocument:
     """Return one document with its text, in which the passages of an answer have their places."""
@@ -155,7 +155,7 @@ async def read_document(
 
 
 @router.delete("/collections/{name:path}/documents")
-async def delete_documents(
+async def remove_documents(
     name: CollectionName, caller: Admin, base: Base, pages: PagesToDelete
 ) -> DeletedPages:
     """Delete documents for good, with what waits to be ingested at their addresses."""
@@ -165,7 +165,7 @@ async def delete_documents(
 
 
 @router.get("/collections/{name:path}")
-async def read_collection(name: CollectionName, caller: Viewer, base: Base) -> CollectionView:
+async def show_collection(name: CollectionName, caller: Viewer, base: Base) -> CollectionView:
     """Return one collection in figures."""
     opened = await open_collection(base, caller, name)
     views = await offload(_views, opened.store, caller.tenant)
@@ -173,7 +173,7 @@ async def read_collection(name: CollectionName, caller: Viewer, base: Base) -> C
 
 
 @router.delete("/collections/{name:path}")
-async def delete_collection(name: CollectionName, caller: Admin, base: Base) -> DeletedCollection:
+async def remove_collection(name: CollectionName, caller: Admin, base: Base) -> DeletedCollection:
     """Delete a collection for good, with its questions, reviews and what waits to go into it."""
     opened = await open_collection(base, caller, name)
     return DeletedCollection(documents=await adelete_collection(opened.context, name))
@@ -188,7 +188,7 @@ def _views(store: Storage, tenant: str) -> list[CollectionView]:
     ]
 
 
-def _view(info: CollectionInfo, fresh: Freshness | None, waiting: int) -> CollectionView:
+def _view(info: CollectionInfo, fresh: DocumentAges | None, waiting: int) -> CollectionView:
     return CollectionView(
         name=info.collection,
         documents=info.documents,

@@ -13,7 +13,7 @@ from ...graphs.validating_graph import validate_input
 from ...ports.usage import SpendGroup, SpendKind
 from ...text.timestamps import iso_time
 from ...tools.estimate import estimate_run
-from ...tools.spending.totals import cost_of, is_complete, read_totals
+from ...tools.spending.totals import known_cost, is_complete, read_totals
 from ..access import Viewer  # noqa: TC001 - FastAPI reads it
 from ..opened import Base, context_of
 
@@ -70,7 +70,7 @@ async def read_costs(
     totals = await read_totals(context_of(base, caller), since=since, by=by)
     return Costs(
         rows=[_row(one) for one in totals],
-        total_usd=cost_of(totals),
+        total_usd=known_cost(totals),
         complete=is_complete(totals),
     )
 

@@ -23,7 +23,7 @@ from ..opened import Base, context_of
 
 if TYPE_CHECKING:
     from ...context import SearchContext
-    from ...contracts.listing import WaitingGate
+    from ...contracts.stored_lists import WaitingGate
     from ...contracts.review import Gate
     from ..access import Caller
 

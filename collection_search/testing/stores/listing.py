@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...contracts.collection import TenantScope
-from ...contracts.listing import DocumentPage, Freshness
+from ...contracts.stored_lists import DocumentPage, DocumentAges
 from .suite import MINE, THEIRS, StoreContract, chunks, document
 
 OTHER: Final = TenantScope(MINE.tenant_id, "other")
@@ -59,8 +59,8 @@ class ListingContract(StoreContract):
         self._put("b", "coffee")
         self._put("c", "coffee", scope=OTHER)
         assert self.store.collections.freshness(MINE.tenant_id) == {
-            "docs": Freshness(first, first + 60),
-            "other": Freshness(first + 60, first + 60),
+            "docs": DocumentAges(first, first + 60),
+            "other": DocumentAges(first + 60, first + 60),
         }
         self.store.collections.delete_document(OTHER, "example.com/c")
         assert list(self.store.collections.freshness(MINE.tenant_id)) == ["docs"]

@@ -16,7 +16,7 @@ from .verification import unique_queries
 if TYPE_CHECKING:
     from ...context import SearchContext
     from ...contracts.collection import CollectionInfo, QuestionRecord
-    from ...contracts.listing import Freshness
+    from ...contracts.stored_lists import DocumentAges
     from ...ports import CollectionStore
 
 
@@ -127,7 +127,7 @@ def _asked(record: QuestionRecord) -> list[str]:
 
 def _read(
     store: CollectionStore, scope: TenantScope
-) -> tuple[CollectionInfo, list[QuestionRecord], Freshness | None, list[str]]:
+) -> tuple[CollectionInfo, list[QuestionRecord], DocumentAges | None, list[str]]:
     info = require_collection(store, scope)
     freshness = store.freshness(scope.tenant_id).get(scope.collection)
     return info, store.questions(scope), freshness, store.runs(scope)

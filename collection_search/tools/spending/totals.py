@@ -37,10 +37,10 @@ async def sum_runs(context: SearchContext, runs: Iterable[str]) -> tuple[float, 
     totals = [
         one for one in await read_totals(context, since=None, by="run") if one.group in wanted
     ]
-    return cost_of(totals), is_complete(totals)
+    return known_cost(totals), is_complete(totals)
 
 
-def cost_of(totals: Sequence[SpendTotal]) -> float:
+def known_cost(totals: Sequence[SpendTotal]) -> float:
     """Return the sum in US dollars, as far as it is known."""
     return float(sum(one.cost_usd for one in totals))
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         Vectors,
     )
     from ....contracts.crawl_record import CrawlRecord
-    from ....contracts.listing import DocumentPage, Freshness
+    from ....contracts.stored_lists import DocumentPage, DocumentAges
     from .database import Database
     from .vector_cache import VectorCache
 
@@ -178,9 +178,9 @@ class SQLiteCollections:
     def collections(self, tenant_id: str) -> list[CollectionInfo]:
         """Return the tenant's collections by name."""
         with self._database.read() as connection:
-            return listing.list_collections(connection, tenant_id)
+            return listing.list_infos(connection, tenant_id)
 
-    def freshness(self, tenant_id: str) -> dict[str, Freshness]:
+    def freshness(self, tenant_id: str) -> dict[str, DocumentAges]:
         """Return by collection when its documents were stored or found unchanged."""
         with self._database.read() as connection:
             return listing.read_freshness(connection, tenant_id)
@@ -197,7 +197,7 @@ class SQLiteCollections:
     def runs(self, scope: TenantScope) -> list[str]:
         """Return the ids of the runs that brought the documents, sorted."""
         with self._database.read() as connection:
-            return listing.list_runs(connection, find_id(connection, scope))
+            return listing.list_run_ids(connection, find_id(connection, scope))
 
     def delete_document(self, scope: TenantScope, url_key: str) -> bool:
         """Delete one document with all that is known of its page; False when there was none."""

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ....contracts.listing import GatePage, WaitingGate
+from ....contracts.stored_lists import GatePage, WaitingGate
 from ....contracts.review import Gate
 from ....errors import InputError
 from .documents import to_json

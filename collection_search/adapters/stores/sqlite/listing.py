@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from ....contracts.collection import CollectionInfo
-from ....contracts.listing import DocumentPage, Freshness, ListedDocument
+from ....contracts.stored_lists import DocumentPage, DocumentAges, ListedDocument
 
 if TYPE_CHECKING:
     import sqlite3
@@ -39,15 +39,15 @@ _RUNS: Final = """
 """
 
 
-def list_collections(connection: sqlite3.Connection, tenant_id: str) -> list[CollectionInfo]:
+def list_infos(connection: sqlite3.Connection, tenant_id: str) -> list[CollectionInfo]:
     """Return the tenant's collections by name."""
     return [CollectionInfo(**row) for row in connection.execute(_INFO, (tenant_id,))]
 
 
-def read_freshness(connection: sqlite3.Connection, tenant_id: str) -> dict[str, Freshness]:
+def read_freshness(connection: sqlite3.Connection, tenant_id: str) -> dict[str, DocumentAges]:
     """Return the freshness of the tenant's collections by name, without empty ones."""
     rows = connection.execute(_FRESHNESS, (tenant_id,))
-    return {row["name"]: Freshness(row["oldest"], row["newest"]) for row in rows}
+    return {row["name"]: DocumentAges(row["oldest"], row["newest"]) for row in rows}
 
 
 def list_documents_page(
@@ -78,7 +78,7 @@ def list_documents_page(
     )
 
 
-def list_runs(connection: sqlite3.Connection, collection: int | None) -> list[str]:
+def list_run_ids(connection: sqlite3.Connection, collection: int | None) -> list[str]:
     """Return the ids of the runs that brought documents, sorted."""
     return [str(row["run_id"]) for row in connection.execute(_RUNS, (collection,))]
 

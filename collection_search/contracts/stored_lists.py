@@ -30,7 +30,7 @@ class DocumentPage(NamedTuple):
     documents: list[ListedDocument]
 
 
-class Freshness(NamedTuple):
+class DocumentAges(NamedTuple):
     """When the documents of a collection were stored or found unchanged, as Unix times."""
 
     oldest: float
