@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from support.api_client import ONE, as_caller, put_page
+from support.api_client import ONE, as_caller, open_api, put_page
 
 from collection_search.testing import OpenAIServer
 
@@ -30,23 +30,22 @@ async def test_without_a_model_there_are_passages(api: httpx.AsyncClient) -> Non
     assert shown["cost_usd"] == 0
 
 
-async def test_citations_lead_to_the_place_in_the_document(
-    api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_citations_lead_to_the_place_in_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sentence names a passage, and the passage the characters of the stored text."""
     with OpenAIServer("It is steamed for half a minute [1]. Aliens help [7].") as server:
         monkeypatch.setenv("COLLECTION_SEARCH_MODEL", "openai:gpt-4o-mini")
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test")
         put_page(TEA, TEXT)
-        shown = (await api.post("/collections/docs/ask", json=ASKED)).json()
+        async with open_api() as api:
+            shown = (await api.post("/collections/docs/ask", json=ASKED)).json()
+            found = await api.get("/collections/docs/document", params={"url": TEA})
     first, second = shown["answer"]["sentences"]
     assert (first["citations"], first["supported"]) == ([1], True)
     assert (second["citations"], second["supported"]) == ([], False)
     assert shown["answer"]["removed"] == 1
     assert shown["cost_usd"] > 0
     (passage,) = [one for one in shown["passages"] if one["n"] in first["citations"]]
-    found = await api.get("/collections/docs/document", params={"url": passage["url"]})
     text = "".join(chunk["text"] for chunk in found.json()["chunks"])
     assert text[passage["start"] : passage["end"]] == passage["text"]
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.api_client import ONE, TWO, as_caller, open_api, process_store
 from support.scripted_world import INPUT, good_pages
-from support.waiting import PATIENCE_S, STEP_S, wait_until_async
+from support.waiting import wait_until_async
 
 from collection_search import SearchContext, Settings
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.review import Gate
 from collection_search.graphs.collection_review import CollectionReviewGraph
+from collection_search.settings.adapter_factory import make_adapter
 from collection_search.settings.process_defaults import process_settings
 from collection_search.testing import ScriptedAdapter
 
@@ -115,21 +115,17 @@ async def test_a_run_of_the_server_goes_on(tmp_path: Path) -> None:
     base = SearchContext(provider=ScriptedAdapter(good_pages()), settings=Settings(home=tmp_path))
     async with open_api(base) as api:
         asked = {"graph": "collection_review", "input": INPUT}
-        path = f"/runs/{(await api.post('/runs', json=asked)).json()['run_id']}"
-
-        async def reached(status: str) -> dict[str, Any]:
-            async with asyncio.timeout(PATIENCE_S):
-                while (run := (await api.get(path)).json())["status"] != status:
-                    await asyncio.sleep(STEP_S)
-            return dict(run)
-
-        gate_id = (await reached("waiting"))["gate_id"]
+        run_id = (await api.post("/runs", json=asked)).json()["run_id"]
+        store = make_adapter(base.using(), "runs", "sqlite")
+        await wait_until_async(lambda: store.get(ONE, run_id).status == "waiting")
         (listed,) = (await api.get("/gates")).json()["gates"]
-        assert listed["gate_id"] == gate_id
+        gate_id = listed["gate_id"]
+        assert (await api.get(f"/runs/{run_id}")).json()["gate_id"] == gate_id
         answer = await api.post(f"/gates/{gate_id}/decision", json={"status": "rejected"})
         assert answer.status_code == 202
-        assert answer.json()["run_id"] == path.removeprefix("/runs/")
-        ended = await reached("done")
+        assert answer.json()["run_id"] == run_id
+        await wait_until_async(lambda: store.get(ONE, run_id).status == "done")
+        ended = (await api.get(f"/runs/{run_id}")).json()
     assert ended["output"]["review"]["approver"] == f"admin of {ONE}"
 
 

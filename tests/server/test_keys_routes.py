@@ -12,7 +12,7 @@ import keyring
 import keyring.errors
 import pytest
 from keyrings.alt.file import PlaintextKeyring
-from support.api_client import ONE, as_caller
+from support.api_client import ONE, as_caller, open_api
 
 from collection_search.context import SearchContext
 from collection_search.ports.description import describe
@@ -79,20 +79,19 @@ async def test_a_key_is_used_after_a_restart_until_it_is_removed(api: httpx.Asyn
 
 
 @pytest.mark.usefixtures("memory")
-async def test_the_running_server_uses_the_new_key(
-    api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_running_server_uses_the_new_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, and another one in its place, although adapters and settings are cached."""
     with ProviderServer("tavily") as server:
         monkeypatch.setenv("TAVILY_BASE_URL", server.base_url)
-        settings = process_settings()
-        adapters = []
-        for key in (KEY, OTHER_KEY):
-            assert (await api.put("/keys/tavily", json={"key": key})).status_code == 204
-            adapters.append((await SearchContext(provider="tavily").search_provider()).adapter)
-            access = process_settings().access("tavily")
-            assert access.api_key is not None
-            assert access.api_key.get_secret_value() == key
+        async with open_api() as api:
+            settings = process_settings()
+            adapters = []
+            for key in (KEY, OTHER_KEY):
+                assert (await api.put("/keys/tavily", json={"key": key})).status_code == 204
+                adapters.append((await SearchContext(provider="tavily").search_provider()).adapter)
+                access = process_settings().access("tavily")
+                assert access.api_key is not None
+                assert access.api_key.get_secret_value() == key
     assert describe(adapters[0]).info.source != describe(adapters[1]).info.source
     assert process_settings() is settings
 
@@ -140,14 +139,15 @@ async def test_a_machine_without_a_keyring_says_so_in_the_list(api: httpx.AsyncC
 
 @pytest.mark.usefixtures("memory")
 async def test_a_key_that_would_not_be_used_is_not_stored(
-    api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, memory: MemoryKeyring
+    monkeypatch: pytest.MonkeyPatch, memory: MemoryKeyring
 ) -> None:
     """The environment's is taken before the keyring's."""
     monkeypatch.setenv("TAVILY_API_KEY", "another-key-of-the-environment")
-    refused = await api.put("/keys/tavily", json={"key": KEY})
-    assert refused.status_code == 409
-    assert "TAVILY_API_KEY" in refused.json()["error"]["message"]
-    assert not memory.entries
+    async with open_api() as api:
+        refused = await api.put("/keys/tavily", json={"key": KEY})
+        assert refused.status_code == 409
+        assert "TAVILY_API_KEY" in refused.json()["error"]["message"]
+        assert not memory.entries
 
 
 @pytest.mark.usefixtures("memory")
@@ -155,14 +155,15 @@ async def test_a_key_that_would_not_be_used_is_not_stored(
     ("is_right", "state", "key"), [(True, "ok", "valid"), (False, "failed", "refused")]
 )
 async def test_a_key_is_tried(
-    api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, is_right: bool, state: str, key: str
+    monkeypatch: pytest.MonkeyPatch, is_right: bool, state: str, key: str
 ) -> None:
     """By the provider's free call, with what the doctor says of it."""
     with ProviderServer("tavily") as server:
         monkeypatch.setenv("TAVILY_BASE_URL", server.base_url)
-        given = server.key if is_right else KEY
-        assert (await api.put("/keys/tavily", json={"key": given})).status_code == 204
-        finding = (await api.post("/keys/tavily/check")).json()
+        async with open_api() as api:
+            given = server.key if is_right else KEY
+            assert (await api.put("/keys/tavily", json={"key": given})).status_code == 204
+            finding = (await api.post("/keys/tavily/check")).json()
     assert (finding["state"], finding["key"]) == (state, key)
     assert finding["configured_by"].startswith("the keyring")
 

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from support.api_client import ONE, TWO, as_caller, put_page
+from support.api_client import ONE, TWO, as_caller, open_api, put_page
 from support.planted_secrets import SECRETS, VENDORS, leaks, quoted
 
 from collection_search.ports.usage import SpendEntry
@@ -34,8 +34,7 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLLECTION_SEARCH_MODEL", "openai:gpt-4o-mini")
 
 
-@pytest.mark.usefixtures("planted")
-async def test_no_answer_has_a_secret(api: httpx.AsyncClient) -> None:
+async def test_no_answer_has_a_secret(planted: None, api: httpx.AsyncClient) -> None:
     """Of no route that reads, with and without live checks that all fail."""
     put_page("https://example.com/tea", "Green tea is steamed.")
     answers = {
@@ -50,18 +49,17 @@ async def test_no_answer_has_a_secret(api: httpx.AsyncClient) -> None:
     assert not told
 
 
-async def test_nobody_is_contacted_without_a_check(
-    api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_nobody_is_contacted_without_a_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is set up is unchecked, until an admin checks it."""
     with ProviderServer("tavily") as server:
         monkeypatch.setenv("TAVILY_BASE_URL", server.base_url)
         monkeypatch.setenv("TAVILY_API_KEY", server.key)
         monkeypatch.setenv("COLLECTION_SEARCH_PROVIDER", "tavily")
-        shown = (await api.get("/settings")).json()
-        assert not server.requests
-        checked = (await api.get("/settings", params={"check": "true"})).json()
-        assert server.requests
+        async with open_api() as api:
+            shown = (await api.get("/settings")).json()
+            assert not server.requests
+            checked = (await api.get("/settings", params={"check": "true"})).json()
+            assert server.requests
     found = [
         next(one for one in answer["findings"] if one["name"] == "tavily")
         for answer in (shown, checked)
@@ -108,16 +106,15 @@ async def test_costs_are_the_tenant_s_own(api: httpx.AsyncClient) -> None:
     assert (await api.get("/costs", params={"by": "month"})).status_code == 422
 
 
-async def test_an_estimate_asks_nobody(
-    api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_estimate_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     with ProviderServer("tavily") as server:
         monkeypatch.setenv("TAVILY_BASE_URL", server.base_url)
         monkeypatch.setenv("TAVILY_API_KEY", server.key)
         monkeypatch.setenv("COLLECTION_SEARCH_PROVIDER", "tavily")
-        given = {"question": "Which tea?", "collection_scope": "tea"}
-        shown = (await api.post("/estimate", json=given)).json()
-        wrong = await api.post("/estimate", json={**given, "max_candidates": 1})
+        async with open_api() as api:
+            given = {"question": "Which tea?", "collection_scope": "tea"}
+            shown = (await api.post("/estimate", json=given)).json()
+            wrong = await api.post("/estimate", json={**given, "max_candidates": 1})
     assert 0 < shown["low_usd"] <= shown["high_usd"]
     assert shown["parts"][0]["name"] == "tavily"
     assert wrong.status_code == 422

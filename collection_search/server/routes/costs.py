@@ -13,7 +13,7 @@ from ...graphs.validating_graph import validate_input
 from ...ports.usage import SpendGroup, SpendKind
 from ...text.timestamps import iso_time
 from ...tools.estimate import estimate_run
-from ...tools.spending.totals import known_cost, is_complete, read_totals
+from ...tools.spending.totals import is_complete, known_cost, read_totals
 from ..access import Viewer  # noqa: TC001 - FastAPI reads it
 from ..opened import Base, context_of
 

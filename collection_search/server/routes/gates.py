@@ -23,8 +23,8 @@ from ..opened import Base, context_of
 
 if TYPE_CHECKING:
     from ...context import SearchContext
-    from ...contracts.stored_lists import WaitingGate
     from ...contracts.review import Gate
+    from ...contracts.stored_lists import WaitingGate
     from ..access import Caller
 
 router = APIRouter(tags=["gates"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...contracts.collection import TenantScope
-from ...contracts.stored_lists import DocumentPage, DocumentAges
+from ...contracts.stored_lists import DocumentAges, DocumentPage
 from .suite import MINE, THEIRS, StoreContract, chunks, document
 
 OTHER: Final = TenantScope(MINE.tenant_id, "other")
