@@ -145,7 +145,7 @@ def _calls(total: SpendTotal) -> str:
 
 
 def _as_json(totals: Sequence[SpendTotal], **facts: Any) -> dict[str, Any]:
-    from ..tools.spending.totals import known_cost, is_complete, total_as_json
+    from ..tools.spending.totals import is_complete, known_cost, total_as_json
 
     return {
         **facts,

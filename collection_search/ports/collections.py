@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         Vectors,
     )
     from ..contracts.crawl_record import CrawlRecord
-    from ..contracts.stored_lists import DocumentPage, DocumentAges
+    from ..contracts.stored_lists import DocumentAges, DocumentPage
     from .comparisons import ComparisonStore
     from .gates import GateStore
     from .ledger import Ledger

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ..contracts.stored_lists import GatePage
     from ..contracts.review import DecidedBy, Gate, GateState, Review
+    from ..contracts.stored_lists import GatePage
 
 
 class GateStore(Protocol):

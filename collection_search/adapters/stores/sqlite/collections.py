@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         Vectors,
     )
     from ....contracts.crawl_record import CrawlRecord
-    from ....contracts.stored_lists import DocumentPage, DocumentAges
+    from ....contracts.stored_lists import DocumentAges, DocumentPage
     from .database import Database
     from .vector_cache import VectorCache
 

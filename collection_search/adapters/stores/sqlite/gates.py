@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ....contracts.stored_lists import GatePage, WaitingGate
 from ....contracts.review import Gate
+from ....contracts.stored_lists import GatePage, WaitingGate
 from ....errors import InputError
 from .documents import to_json
 

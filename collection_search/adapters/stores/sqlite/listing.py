@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from ....contracts.collection import CollectionInfo
-from ....contracts.stored_lists import DocumentPage, DocumentAges, ListedDocument
+from ....contracts.stored_lists import DocumentAges, DocumentPage, ListedDocument
 
 if TYPE_CHECKING:
     import sqlite3
