@@ -36,16 +36,6 @@ if TYPE_CHECKING:
     from .database import Database
     from .vector_cache import VectorCache
 
-_HASHES = """
-    SELECT url_key, content_hash FROM documents WHERE collection_id = :collection
-    UNION ALL SELECT addresses.url_key, content_hash FROM addresses
-    JOIN ledger ON ledger.collection_id = addresses.collection_id
-        AND ledger.url_key = addresses.url_key
-    JOIN documents ON documents.collection_id = addresses.collection_id
-        AND documents.url_key = document_key
-    WHERE addresses.collection_id = :collection
-"""
-
 
 class SQLiteCollections:
     """The collections' content: implements `collection_search.ports.CollectionStore`."""
@@ -104,8 +94,7 @@ class SQLiteCollections:
     def hashes(self, scope: TenantScope) -> dict[str, str]:
         """Return the hash of each page's text by `url_key`."""
         with self._database.read() as connection:
-            rows = connection.execute(_HASHES, {"collection": find_id(connection, scope)})
-            return {row["url_key"]: row["content_hash"] for row in rows}
+            return listing.read_hashes(connection, find_id(connection, scope))
 
     def pages_at(self, scope: TenantScope, url_keys: Sequence[str]) -> dict[str, str]:
         """Return the key of the page at each of these addresses, without unknown ones."""

@@ -1,4 +1,4 @@
-"""Lists of collections and documents, a page at a time, without their texts."""
+"""Lists of collections and documents, without their texts."""
 
 from __future__ import annotations
 
@@ -36,6 +36,15 @@ _LISTED: Final = """
 _RUNS: Final = """
     SELECT DISTINCT json_extract(provenance, '$.run_id') AS run_id FROM documents
     WHERE collection_id = ? AND run_id IS NOT NULL ORDER BY run_id
+"""
+_HASHES: Final = """
+    SELECT url_key, content_hash FROM documents WHERE collection_id = :collection
+    UNION ALL SELECT addresses.url_key, content_hash FROM addresses
+    JOIN ledger ON ledger.collection_id = addresses.collection_id
+        AND ledger.url_key = addresses.url_key
+    JOIN documents ON documents.collection_id = addresses.collection_id
+        AND documents.url_key = document_key
+    WHERE addresses.collection_id = :collection
 """
 
 
@@ -76,6 +85,12 @@ def list_documents_page(
             for row in rows
         ],
     )
+
+
+def read_hashes(connection: sqlite3.Connection, collection: int | None) -> dict[str, str]:
+    """Return the hash of each page's text by `url_key`, those at further addresses included."""
+    rows = connection.execute(_HASHES, {"collection": collection})
+    return {row["url_key"]: row["content_hash"] for row in rows}
 
 
 def list_run_ids(connection: sqlite3.Connection, collection: int | None) -> list[str]:

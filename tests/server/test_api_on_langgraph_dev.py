@@ -1,0 +1,63 @@
+"""The API inside a real `langgraph dev` server: reviews that this server's own runs asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from langgraph_sdk import get_client
+from support.langgraph_server import langgraph_dev
+from support.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from support.langgraph_server import Server
+
+pytestmark = pytest.mark.server
+
+GRAPH = "collection_review"
+QUESTION = "How do I cancel an asyncio task after a timeout?"
+DONE = {"coverage_verified", "coverage_incomplete"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("api-server")
+    with langgraph_dev(folder, COLLECTION_SEARCH_PROVIDER="offline") as server:
+        yield server
+
+
+@pytest.fixture
+def api(server: Server) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"{server.url}/app/api", timeout=120) as api:
+        yield api
+
+
+async def test_a_review_of_the_server_is_decided_in_its_page(
+    server: Server, api: httpx.Client
+) -> None:
+    """The run in the thread goes on, with the caller as approver; a second answer is refused."""
+    async with get_client(url=server.url, api_key=None) as client:
+        thread = await client.threads.create()
+        given = {"question": QUESTION, "collection_scope": "py"}
+        output: Any = await client.runs.wait(thread["thread_id"], GRAPH, input=given)
+        assert output["outcome"] == "review_pending", output
+        (listed,) = api.get("/gates").json()["gates"]
+        assert listed["host"] == "server"
+        path = f"/gates/{listed['gate_id']}"
+        urls = [one["url"] for one in api.get(path).json()["candidates"][:2]]
+        decision = {"status": "partial", "approved_urls": urls}
+        answer = api.post(f"{path}/decision", json=decision)
+        assert answer.status_code == 202, answer.text
+        assert answer.json()["review"]["approver"] == "local"
+        assert api.post(f"{path}/decision", json={"status": "rejected"}).status_code == 409
+
+        def stored() -> list[str]:
+            found = api.get("/collections/py/documents").json()
+            return [one["url"] for one in found.get("documents", ())]
+
+        wait_until(lambda: len(stored()) == len(urls))
+        assert sorted(stored()) == sorted(urls)
+    assert "BlockingError" not in server.log.read_text()
