@@ -11,7 +11,6 @@ from ..errors import CollectionSearchError
 from ..runtime.concurrency import offload
 from ..runtime.gc import relieve_collector
 from ..settings.adapter_factory import adapter_of
-from ..settings.process_defaults import process_settings
 from ..text.redaction import error_message
 from ..tools.ingest import engine_for
 
@@ -39,7 +38,7 @@ async def serve_runs(app: FastAPI) -> AsyncIterator[None]:
     Runs that the last process left are resumed. Raises ConfigError, StoreError.
     """
     base: SearchContext = app.state.context
-    settings = base.settings or await offload(process_settings)
+    settings = await offload(base.using)
     base = app.state.context = base.model_copy(update={"settings": settings})
     async with AsyncExitStack() as stack:
         checkpoints = await adapter_of(settings, "checkpoints", "sqlite")

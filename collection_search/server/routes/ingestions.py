@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import APIRouter, HTTPException, Response
@@ -53,14 +54,14 @@ async def start_ingestion(order: IngestionOrder, caller: Reviewer, runs: Runs) -
     """Return the ticket of the started ingestion."""
     run = None if order.run_id is None else await find_run(runs, caller, order.run_id)
     choices = {} if run is None else run.choices
-    run_id = None if run is None else run.run_id
+    run_id = f"run-{uuid.uuid4().hex}" if run is None else run.run_id
     context = await runs.context_of(caller.tenant, choices, run_id=run_id)
     given = {
         "source": "preselected",
         "mode": "acquire_and_ingest",
         "selection": "all",
         "collection_scope": order.collection,
-        "preselected_results": _pages(order, run, caller),
+        "preselected_results": _pages(order, run, approved_by=caller.user, run_id=run_id),
     }
     output = await UniversalIngestionGraph(context).arun(given)
     receipt = output["ingestion"]
@@ -149,12 +150,14 @@ async def _follow_ticket(runs: RunManager, caller: Caller, ticket_id: str) -> As
             yield KEEP_ALIVE
 
 
-def _pages(order: IngestionOrder, run: ServerRun | None, caller: Caller) -> list[dict[str, Any]]:
+def _pages(
+    order: IngestionOrder, run: ServerRun | None, *, approved_by: str, run_id: str
+) -> list[dict[str, Any]]:
     """Return the pages with their provenance. Raises InputError for one that the run has not."""
-    shared: dict[str, Any] = {"approved_by": caller.user}
+    shared: dict[str, Any] = {"approved_by": approved_by, "run_id": run_id}
     if run is None:
         return [{"url": url, "provenance": shared} for url in order.urls]
-    shared |= {"question": run.question, "run_id": run.run_id}
+    shared["question"] = run.question
     found = {url_key(page["url"]): page for page in run.pages}
     pages = []
     for url in order.urls:

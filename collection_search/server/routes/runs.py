@@ -99,7 +99,8 @@ async def resume_run(
     run = await find_run(runs, caller, run_id)
     if run.status != "waiting" or run.gate_id is None:
         raise HTTPException(409, f"The run does not wait for a decision: it is {run.status}.")
-    return await runs.decide_and_view(caller.tenant, run.gate_id, answer.decision, user=caller.user)
+    decided = await runs.resume(run, answer.decision, user=caller.user) or run
+    return view_run(decided, is_queued=runs.is_queued(decided))
 
 
 async def find_run(runs: RunManager, caller: Caller, run_id: str) -> ServerRun:

@@ -11,7 +11,7 @@ from ...errors import CollectionSearchError
 from ...graphs.collection_search import build_graph, output_of
 from ...runtime.concurrency import offload
 from ...text.redaction import error_message, redact_error
-from .masking import mask_kept
+from .masking import RunMask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from langgraph.types import Durability, StateSnapshot
 
     from ...context import SearchContext
-    from ...contracts.server_run import RunChange, RunEvent, ServedGraph, ServerRun
+    from ...contracts.server_run import RunChange, RunEvent, ServerRun
     from ...ports.run_store import RunStore
     from .changes import Changes
 
@@ -44,7 +44,7 @@ class RunLost(Exception):  # noqa: N818 - an end, no mistake
     """The run is not this process's any more: it was cancelled or taken over by another one."""
 
 
-def compile_graphs(checkpointer: Any) -> dict[ServedGraph, Graph]:
+def compile_graphs(checkpointer: Any) -> dict[str, Graph]:
     """Return the graphs that the server runs."""
     return {
         "collection_search": build_graph(checkpointer=checkpointer),
@@ -88,11 +88,10 @@ class GraphRuns:
         """Delete the run's checkpoints."""
         await self.graphs[run.graph].checkpointer.adelete_thread(run.run_id)  # type: ignore[union-attr]
 
-    async def tell(self, run: ServerRun, event: RunEvent) -> None:
+    async def _tell(self, run: ServerRun, event: RunEvent) -> None:
         """Store an event. Raises RunLost."""
-        masked = await offload(mask_kept, event)
         is_ours = await offload(
-            self.store.append, run.tenant_id, run.run_id, [masked], owner=self.owner
+            self.store.append, run.tenant_id, run.run_id, [event], owner=self.owner
         )
         if not is_ours:
             raise RunLost(run.run_id)
@@ -102,6 +101,8 @@ class GraphRuns:
         self, run: ServerRun, given: Mapping[str, Any] | None, context: SearchContext
     ) -> RunChange:
         graph, config = self.graphs[run.graph], _config(run)
+        question = (given or (await graph.aget_state(config)).values)["question"]
+        masks = await offload(RunMask, question)
         stream = graph.astream(
             given,
             config,
@@ -110,23 +111,23 @@ class GraphRuns:
             durability=_DURABILITY[run.graph],
         )
         async for event in stream:
-            await self.tell(run, event)
-        return await offload(_result, run, await graph.aget_state(config))
+            await self._tell(run, await offload(masks.mask, event))
+        return await offload(_result, run, await graph.aget_state(config), masks)
 
 
 def _config(run: ServerRun) -> RunnableConfig:
     return {"configurable": {"thread_id": run.run_id}}
 
 
-def _result(run: ServerRun, state: StateSnapshot) -> RunChange:
+def _result(run: ServerRun, state: StateSnapshot, masks: RunMask) -> RunChange:
     """Return the change of a run that ended or waits; masking takes time."""
     values = state.values
-    output: dict[str, Any] = mask_kept(output_of(values, _OUTPUTS[run.graph]))
+    output: dict[str, Any] = masks.mask(output_of(values, _OUTPUTS[run.graph]))
     change: RunChange = {
         "status": "done",
         "outcome": output["outcome"],
         "output": output,
-        "pages": mask_kept(_pages(values)),
+        "pages": masks.mask(_pages(values)),
     }
     request = next((interrupt.value for interrupt in state.interrupts), None)
     if request is not None:

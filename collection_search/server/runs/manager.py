@@ -21,9 +21,8 @@ from ...tools.ingestion.ownership import is_gone, this_process
 from .caller_choices import read_choices
 from .changes import Changes
 from .graph_runs import GraphRuns, RunLost
-from .masking import mask_kept
+from .masking import RunMask
 from .turns import Turns
-from .views import view_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,9 +50,7 @@ class RunManager:
     Every method takes the tenant of the authenticated caller. A run of another tenant is unknown.
     """
 
-    def __init__(
-        self, base: SearchContext, store: RunStore, graphs: Mapping[ServedGraph, Graph]
-    ) -> None:
+    def __init__(self, base: SearchContext, store: RunStore, graphs: Mapping[str, Graph]) -> None:
         settings = base.using()
         self._base = base
         self._checkpointer = graphs["collection_review"].checkpointer
@@ -81,7 +78,7 @@ class RunManager:
         run_id = f"run-{uuid.uuid4().hex}"
         validated = validate_input(_INPUTS[graph], given).model_dump()
         context = await read_choices(self._base, tenant, choices, run_id=run_id)
-        shown = await offload(mask_kept, validated)
+        shown = await offload(lambda: RunMask(validated["question"]).mask(validated))
         run = ServerRun(
             run_id=run_id,
             tenant_id=tenant,
@@ -129,32 +126,28 @@ class RunManager:
         return True
 
     async def decide(
-        self, tenant: str, gate_id: str, decision: Mapping[str, Any], *, user: str
-    ) -> ServerRun | dict[str, Any]:
-        """Decide a gate as this user, and return its run, which goes on in the background.
+        self, gate: Gate, decision: Mapping[str, Any], *, user: str
+    ) -> ServerRun | None:
+        """Decide the gate of a run as this user; return the run, which goes on in the background.
 
-        A review that another program of this data folder has begun is followed to its end or next
-        gate, and its output is returned. Raises InputError, and changes nothing, where
-        `CollectionReviewGraph.adecide` does.
+        None, and nothing is decided, where another program began the run. Raises InputError, and
+        changes nothing, where `CollectionReviewGraph.adecide` does.
         """
-        facade = self._facade(tenant)
-        gate = await facade.agate(gate_id)
-        run = await self.find(tenant, str(gate.thread_id))
+        run = await self.find(gate.tenant_id, str(gate.thread_id))
         if run is None:
-            return dict(await facade.adecide(gate_id, decision, approver=user))
-        decided = await facade.asettle(gate_id, decision, approver=user)
+            return None
+        facade = self._facade(gate.tenant_id)
+        decided = await facade.asettle(gate.gate_id, decision, approver=user)
         if decided.state == "decided":
             await self._resume(decided)
-        return await self.find(tenant, run.run_id) or run
+        return await self.find(gate.tenant_id, run.run_id)
 
-    async def decide_and_view(
-        self, tenant: str, gate_id: str, decision: Mapping[str, Any], *, user: str
-    ) -> dict[str, Any]:
-        """Return what `decide` returns, as JSON."""
-        decided = await self.decide(tenant, gate_id, decision, user=user)
-        if isinstance(decided, ServerRun):
-            return view_run(decided, is_queued=self.is_queued(decided))
-        return decided
+    async def resume(
+        self, run: ServerRun, decision: Mapping[str, Any], *, user: str
+    ) -> ServerRun | None:
+        """Return what `decide` returns for the gate at which the run waits."""
+        gate = await self._facade(run.tenant_id).agate(str(run.gate_id))
+        return await self.decide(gate, decision, user=user)
 
     async def context_of(
         self, tenant: str, choices: Mapping[str, Any] | None = None, *, run_id: str | None = None

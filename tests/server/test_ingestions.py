@@ -1,0 +1,110 @@
+"""Ingestions over the API: by hand, from a run's results, followed, and failing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.loopback_site import LoopbackSite, article, essay
+from support.scripted_world import INPUT
+from support.served_runs import API, Served, read_events, served
+
+from collection_search import SearchContext, Settings
+from collection_search.contracts.collection import TenantScope
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def site() -> Iterator[LoopbackSite]:
+    with LoopbackSite() as site:
+        yield site
+
+
+@pytest.fixture
+async def server(tmp_path: Path, site: LoopbackSite) -> AsyncIterator[Served]:
+    settings = Settings(
+        home=tmp_path, provider="offline", fetch_allowed=site.allowed, fetch_delay_s=0
+    )
+    async with served(SearchContext(settings=settings)) as server:
+        yield server
+
+
+async def ingest(server: Served, **order: Any) -> dict[str, Any]:
+    """Start an ingestion and return its ticket when its pages are done."""
+    answer = await server.client.post(f"{API}/ingestions", json=order)
+    assert answer.status_code == 201, answer.text
+    followed = await server.client.get(f"{API}/tickets/{answer.json()['ticket_id']}/events")
+    *_, end = read_events(followed.text)
+    assert end.kind == "end"
+    ticket: dict[str, Any] = end.data
+    return ticket
+
+
+async def test_pages_by_hand(server: Served, site: LoopbackSite) -> None:
+    """Good pages are stored, and a bad one says why it is not; another try is possible."""
+    good = site.put("/tea", article("Tea", essay("green tea")))
+    bad = good.replace("/tea", "/nothing")
+    ticket = await ingest(server, collection="tea", urls=[good, bad])
+    assert (ticket["stored"], ticket["failed"], ticket["pending"]) == (1, 1, 0)
+    by_url = {row["url"]: row for row in ticket["documents"]}
+    assert by_url[good]["state"] == "stored"
+    assert by_url[bad]["error"]
+    store = await server.app.state.context.storage()
+    (page,) = [row for row in store.collections.export(TenantScope("local", "tea")) if "url" in row]
+    assert page["provenance"]["approved_by"] == "local"
+    site.put("/nothing", article("Now", essay("black tea")))
+    path = f"{API}/tickets/{ticket['ticket_id']}"
+    assert (await server.client.post(f"{path}/retry")).status_code == 200
+    *_, end = read_events((await server.client.get(f"{path}/events")).text)
+    assert (end.data["stored"], end.data["failed"]) == (2, 0)
+
+
+async def test_results_of_a_run_keep_their_texts(server: Served) -> None:
+    """The staged text is stored without a fetch, with what the run knew of the page."""
+    run = await server.end_of((await server.start(**INPUT))["run_id"])
+    urls = [one["url"] for one in run["output"]["results"][:2]]
+    ticket = await ingest(server, collection="chosen", urls=urls, run_id=run["run_id"])
+    assert ticket["stored"] == 2
+    store = await server.app.state.context.storage()
+    pages = [
+        row for row in store.collections.export(TenantScope("local", "chosen")) if "url" in row
+    ]
+    assert sorted(page["url"] for page in pages) == sorted(urls)
+    for page in pages:
+        told = page["provenance"]
+        assert told["approved_by"] == "local"
+        assert (told["question"], told["provider"]) == (run["question"], "offline")
+        assert told["embedding_rank_score"] > 0
+
+
+async def test_pages_that_the_run_has_not(server: Served) -> None:
+    """They are refused, and nothing is ingested."""
+    run = await server.end_of((await server.start(**INPUT))["run_id"])
+    order = {"collection": "c", "urls": ["https://else.example/"], "run_id": run["run_id"]}
+    answer = await server.client.post(f"{API}/ingestions", json=order)
+    assert (answer.status_code, answer.json()["error"]["type"]) == (422, "InputError")
+    order["run_id"] = "run-unknown"
+    assert (await server.client.post(f"{API}/ingestions", json=order)).status_code == 404
+    assert (await server.client.get(f"{API}/tickets/ticket-unknown")).status_code == 404
+
+
+async def test_options_and_caller(server: Served) -> None:
+    """What a run may choose: never a key, and the offline corpus is always there."""
+    options = (await server.client.get(f"{API}/options")).json()
+    offline = options["providers"][0]
+    assert (offline["name"], offline["configured"], offline["is_default"]) == (
+        "offline",
+        True,
+        True,
+    )
+    assert options["defaults"]["max_candidates"] == 20
+    nodes = [one["node"] for one in options["stages"]["collection_review"]]
+    assert nodes[0] == "k_generate_strategy"
+    assert "k_hitl_gate" in nodes
+    me = (await server.client.get(f"{API}/me")).json()
+    assert (me["user"], me["role"], me["auth"]) == ("local", "admin", False)
+    metrics = await server.client.get(f"{API}/metrics")
+    assert (metrics.status_code, metrics.json()["error"]["type"]) == (400, "ConfigError")

@@ -1,0 +1,145 @@
+"""Review runs over the API: they wait at a gate, are decided, and outlive the server."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.review_world import ADDED, DAY_S, ReviewWorld
+from support.scripted_world import INPUT
+from support.served_runs import API, Served, served
+from support.waiting import wait_until_async
+
+from collection_search.contracts.server_run import ServerRun
+from collection_search.tools.ingestion.ownership import this_process
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReviewWorld:
+    monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(tmp_path))
+    return ReviewWorld(tmp_path)
+
+
+async def waiting_run(server: Served) -> dict[str, Any]:
+    """Start a run and return it at its gate."""
+    run_id = (await server.start("collection_review", **INPUT))["run_id"]
+    await reach(server, run_id, "waiting")
+    return await server.show(run_id)
+
+
+async def reach(server: Served, run_id: str, status: str) -> None:
+    """Wait until the run has this status."""
+
+    def has_reached() -> bool:
+        run = server.runs.store.get("local", run_id)
+        return run is not None and run.status == status
+
+    await wait_until_async(has_reached)
+
+
+@pytest.mark.parametrize("by", ["run", "gate"])
+async def test_approved_pages_are_ingested(world: ReviewWorld, by: str) -> None:
+    """The run goes on in the background, and its events follow those from before the gate."""
+    async with served(world.context) as server:
+        run = await waiting_run(server)
+        assert (run["outcome"], run["gate_id"][:5]) == ("review_pending", "gate-")
+        chosen = run["output"]["results"][1]["url"]
+        decision = {"status": "partial", "approved_urls": [chosen], "added_urls": [ADDED]}
+        if by == "run":
+            path, body = f"runs/{run['run_id']}/resume", {"decision": decision}
+        else:
+            path, body = f"gates/{run['gate_id']}/decision", decision
+        answer = await server.client.post(f"{API}/{path}", json=body)
+        assert (answer.status_code, answer.json()["run_id"]) == (202, run["run_id"])
+        *events, end = await server.events(run["run_id"])
+        assert end.data["status"] == "done"
+        assert end.data["output"]["review"]["approver"] == "local"
+        assert sorted(world.ingested()) == sorted([chosen, ADDED])
+        assert [one.number for one in events] == list(range(1, len(events) + 1))
+        told = [one.data["status"] for one in events if one.kind == "run_status"]
+        assert told == ["waiting", "running", "done"]
+        again = await server.client.post(
+            f"{API}/runs/{run['run_id']}/resume", json={"decision": {}}
+        )
+        assert again.status_code == 409
+        assert world.store.gates.unfinished() == []
+
+
+async def test_a_wrong_decision_changes_nothing(world: ReviewWorld) -> None:
+    """The gate stays open, and the field is named."""
+    async with served(world.context) as server:
+        run = await waiting_run(server)
+        wrong = {"decision": {"status": "partial", "approved_urls": ["https://x.example/"]}}
+        answer = await server.client.post(f"{API}/runs/{run['run_id']}/resume", json=wrong)
+        assert answer.status_code == 422
+        assert answer.json()["error"]["fields"][0]["field"] == "approved_urls.0"
+        assert (await server.show(run["run_id"]))["status"] == "waiting"
+
+
+async def test_a_cancelled_review_asks_nobody(world: ReviewWorld) -> None:
+    """Its gate is rejected, and no sweep resumes it."""
+    async with served(world.context) as server:
+        run = await waiting_run(server)
+        answer = await server.client.post(f"{API}/runs/{run['run_id']}/cancel")
+        assert answer.json()["status"] == "cancelled"
+        world.clock.advance(2 * DAY_S)
+        await server.runs.sweep()
+        assert (await server.show(run["run_id"]))["status"] == "cancelled"
+        assert world.ingested() == []
+        assert world.store.gates.gates("local", state="open") == []
+
+
+async def test_the_deadline_decides(world: ReviewWorld) -> None:
+    """The sweeper resumes the run, and its events go into the same run."""
+    async with served(world.context) as server:
+        run = await waiting_run(server)
+        world.clock.advance(2 * DAY_S)
+        await server.runs.sweep()
+        end = await server.end_of(run["run_id"])
+        assert end["output"]["review"]["decided_by"] == "deadline"
+        assert world.ingested()
+
+
+async def test_a_new_server_goes_on(world: ReviewWorld) -> None:
+    """Runs, events and open gates outlive the server."""
+    async with served(world.context) as before:
+        run = await waiting_run(before)
+    async with served(world.context) as after:
+        assert (await after.show(run["run_id"]))["status"] == "waiting"
+        decision = {"decision": {"status": "rejected"}}
+        await after.client.post(f"{API}/runs/{run['run_id']}/resume", json=decision)
+        assert (await after.end_of(run["run_id"]))["outcome"] == "review_rejected"
+
+
+def ended_process() -> str:
+    """Return the owner that a process which has ended wrote."""
+    code = "from collection_search.tools.ingestion.ownership import this_process as f; print(f())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+async def test_a_dead_server_s_run_is_resumed_or_marked(world: ReviewWorld) -> None:
+    """What has a checkpoint goes on; else the run says that it was interrupted."""
+    async with served(world.context) as server:
+        run = await waiting_run(server)
+        store, dead = server.runs.store, f"{ended_process()}/server"
+        stored = store.get("local", run["run_id"])
+        assert stored is not None
+        lost = ServerRun("run-lost", "local", "collection_search", "ann", "q", "c", {}, owner=dead)
+        store.add(lost)
+        store.add(replace(lost, run_id="run-alive", owner=f"{this_process()}/another"))
+        store.change(
+            "local", run["run_id"], {"status": "running", "owner": dead}, expected={"waiting"}
+        )
+    async with served(world.context) as server:
+        await reach(server, "run-lost", "interrupted")
+        shown = await server.show("run-lost")
+        assert "Start it again" in shown["error"]["message"]
+        await reach(server, run["run_id"], "waiting")
+        assert (await server.show(run["run_id"]))["gate_id"] == run["gate_id"]
