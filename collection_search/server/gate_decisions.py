@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from fastapi import HTTPException
 
@@ -13,6 +13,7 @@ from ..graphs.collection_review import CollectionReviewGraph
 from ..text.redaction import redact
 from ..tools.reviews import validate_decision
 from .opened import context_of
+from .runs.views import view_run
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .access import Caller
     from .runs.manager import RunManager
 
+T = TypeVar("T")
 GATE_NODE: Final = "k_hitl_gate"
 
 logger = logging.getLogger(__name__)
@@ -53,8 +55,9 @@ async def decide_gate(
     """
     validate_decision(gate, decision)
     if runs is not None and await runs.find(gate.tenant_id, str(gate.thread_id)):
-        deciding = runs.decide_and_view(gate.tenant_id, gate.gate_id, decision, user=caller.user)
-        return DecidedGate(None, run=dict(await _settled(deciding)))
+        run = await _settled(runs.decide(gate, decision, user=caller.user))
+        if run is not None:
+            return DecidedGate(None, run=view_run(run, is_queued=runs.is_queued(run)))
     begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def note(event: Any) -> None:
@@ -78,13 +81,12 @@ async def decide_gate(
     return DecidedGate(None)
 
 
-async def _settled(work: Coroutine[Any, Any, Any]) -> Mapping[str, Any]:
+async def _settled(work: Coroutine[Any, Any, T]) -> T:
     """Return what the work returns. Raises HTTPException for a valid decision that is refused."""
     try:
-        output: Mapping[str, Any] = await work
+        return await work
     except InputError as error:
         raise HTTPException(409, str(error)) from error
-    return output
 
 
 async def _decide_on_server(

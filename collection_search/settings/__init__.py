@@ -146,6 +146,11 @@ class Settings(SettingsTable):
         """Database file of runs that wait for a person."""
         return self.home / "checkpoints.db"
 
+    @property
+    def runs_path(self) -> Path:
+        """Database file of the server's runs."""
+        return self.home / "runs.db"
+
     def prepared_home(self) -> Path:
         """Return the data folder, created for its owner if need be.
 

@@ -46,7 +46,7 @@ async def adelete_tenant(context: SearchContext, *, tenant: str | None = None) -
         deleted = store.collections.delete_tenant(name)
         return Erased(**deleted.model_dump(), answers=answers, spending=spending)
 
-    await _delete_runs(context, paused)
+    await _delete_runs(context, [*paused, *await _delete_served(context, name)])
     return await offload(delete)
 
 
@@ -59,7 +59,7 @@ async def adelete_collection(
 ) -> int:
     """Delete a collection with all that belongs to it; return how many documents it had.
 
-    That includes reviews that wait for a person, with their runs. The collection is gone for
+    That includes reviews that wait for a person, and a server's runs. The collection is gone for
     everybody at once; this returns when all of it is erased. If it is interrupted before, the next
     deletion, compaction or worker erases the rest. `tenant` is by default the
     context's, else the settings'. `delete_collection` blocks, `adelete_collection` is its
@@ -69,7 +69,8 @@ async def adelete_collection(
     context = context_for(context, tenant)
     store, scope = await context.storage(), TenantScope(context.tenant(), collection)
     paused = await offload(store.gates.threads, scope.tenant_id, scope.collection)
-    await _delete_runs(context, paused)
+    served = await _delete_served(context, scope.tenant_id, scope.collection)
+    await _delete_runs(context, [*paused, *served])
     return await offload(store.collections.delete_collection, scope)
 
 
@@ -142,6 +143,17 @@ async def _delete_runs(context: SearchContext, thread_ids: Iterable[str]) -> Non
     """Delete paused runs from the checkpoints of the data folder."""
     checkpoints = await adapter_of(context.using(), "checkpoints", "sqlite")
     await checkpoints.delete(thread_ids)
+
+
+async def _delete_served(
+    context: SearchContext, tenant_id: str, collection: str | None = None
+) -> list[str]:
+    """Delete the runs of a server of the data folder, and return their ids."""
+    settings = context.using()
+    if not await offload(settings.runs_path.exists):
+        return []
+    runs = await adapter_of(settings, "runs", "sqlite")
+    return await offload(runs.delete, tenant_id, collection=collection)
 
 
 async def _opened(

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fastapi import FastAPI
 from support.scripted_world import INPUT, good_pages
 from support.served_runs import API, Served, served
 from support.server_app import app_with, client_of, issue
@@ -13,8 +14,10 @@ from support.waiting import wait_until_async
 
 from collection_search import SearchContext, Settings
 from collection_search.errors import SearchProviderUnavailable
+from collection_search.server.problems import answer_problems
 from collection_search.settings.access_tokens import Role
 from collection_search.testing import RecordingTrigger, ScriptedAdapter
+from collection_search.tools.removal import adelete_collection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -200,3 +203,30 @@ async def test_wrong_inputs_are_named(server: Served) -> None:
     assert "did you mean max_candidates" in error["message"]
     unknown = await server.client.post(f"{API}/runs", json={"graph": "research", "input": {}})
     assert unknown.json()["error"]["fields"][0]["field"] == "graph"
+
+
+async def test_runs_go_with_their_collection(server: Served) -> None:
+    """A deleted collection leaves no question behind; the runs of others stay."""
+    gone, stays = [await server.start(**INPUT | {"collection_scope": name}) for name in "ab"]
+    for run in (gone, stays):
+        await server.end_of(run["run_id"])
+    await adelete_collection(server.app.state.context, "a")
+    listed = (await server.client.get(f"{API}/runs")).json()["runs"]
+    assert [one["run_id"] for one in listed] == [stays["run_id"]]
+
+
+async def test_an_unexpected_error_tells_an_id_alone(caplog: pytest.LogCaptureFixture) -> None:
+    """The log has the cause under this id, without secrets."""
+    app = FastAPI()
+    answer_problems(app)
+
+    @app.get(f"{API}/broken")
+    async def broken() -> None:
+        raise KeyError("api_key=sk-proj-abcdefgh12345678")
+
+    async with client_of(app) as client:
+        answer = await client.get(f"{API}/broken")
+    error = answer.json()["error"]
+    assert (answer.status_code, error["type"]) == (500, "InternalError")
+    assert error["message"].split()[-1].strip(".") in caplog.text
+    assert "abcdefgh12345678" not in caplog.text + answer.text

@@ -211,7 +211,9 @@ class RunManager:
                 change = await self._graph_runs.execute(run, given, context)
                 await self._settle(run, change)
         except RunLost:
-            logger.info("The run %s was ended by another process.", run.run_id)
+            logger.info("The run %s was ended elsewhere.", run.run_id)
+            if await self.find(run.tenant_id, run.run_id) is None:
+                await self._graph_runs.forget(run)
         except Exception as error:  # noqa: BLE001 - a task has nobody to raise to
             logger.warning("The run %s could not be kept: %s", run.run_id, error_message(error))
 

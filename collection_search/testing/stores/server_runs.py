@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from ...contracts.server_run import RunChange
     from ...ports.run_store import RunStore
 
 RUN: Final = ServerRun(
@@ -35,6 +36,8 @@ class RunStoreContract:
     """Tests of a store of runs: subclass it and define `open_runs`."""
 
     store: RunStore
+    other: RunStore
+    """Another object on the same data."""
     clock: FakeClock
 
     def open_runs(self, folder: Path, *, clock: Callable[[], float]) -> RunStore:
@@ -45,13 +48,13 @@ class RunStoreContract:
     def _opened(self, tmp_path: Path) -> None:
         self.clock = FakeClock()
         self.store = self.open_runs(tmp_path, clock=self.clock.time)
-        self.reopen = lambda: self.open_runs(tmp_path, clock=self.clock.time)
+        self.other = self.open_runs(tmp_path, clock=self.clock.time)
 
     def test_what_is_stored_is_read_again(self) -> None:
         """A new run, and another object on the same data."""
         added = self.store.add(RUN)
         assert added == replace(RUN, created_at=self.clock.time())
-        assert self.store.get("one", "run-1") == self.reopen().get("one", "run-1") == added
+        assert self.store.get("one", "run-1") == self.other.get("one", "run-1") == added
 
     def test_no_call_crosses_a_tenant(self) -> None:
         """Another tenant's run is unknown, and cannot be changed or deleted."""
@@ -70,9 +73,8 @@ class RunStoreContract:
         """A new status is an event too."""
         self.store.add(RUN)
         assert self.store.append("one", "run-1", [{"type": "a"}, {"type": "b"}], owner="me")
-        self.store.change(
-            "one", "run-1", {"status": "waiting", "gate_id": "g"}, expected={"running"}
-        )
+        waiting: RunChange = {"status": "waiting", "gate_id": "g"}
+        self.store.change("one", "run-1", waiting, expected={"running"})
         events = self.store.events("one", "run-1")
         assert [(one.number, one.type) for one in events] == [(1, "a"), (2, "b"), (3, "run_status")]
         assert json.loads(events[-1].data)["gate_id"] == "g"
@@ -91,8 +93,8 @@ class RunStoreContract:
         self.store.add(RUN)
         self.clock.advance(5)
         output = {"outcome": "search_completed", "score": float("nan")}
-        change = {"status": "done", "outcome": "search_completed", "output": output}
-        assert self.store.change("one", "run-1", change, expected={"running"}, owner="me")  # type: ignore[arg-type]
+        change: RunChange = {"status": "done", "outcome": "search_completed", "output": output}
+        assert self.store.change("one", "run-1", change, expected={"running"}, owner="me")
         assert not self.store.change("one", "run-1", {"status": "cancelled"}, expected={"running"})
         run = self.store.get("one", "run-1")
         assert run is not None

@@ -47,7 +47,8 @@ class SQLiteRuns:
     @classmethod
     def from_settings(cls, settings: Settings) -> SQLiteRuns:
         """Open `runs.db` in the data folder. Raises ConfigError, StoreError."""
-        return cls(settings.prepared_home() / "runs.db")
+        settings.prepared_home()
+        return cls(settings.runs_path)
 
     def close(self) -> None:
         """Close the connections that no call uses."""
