@@ -32,6 +32,8 @@ MODULE_TWINS = {
     "langchain": "one library behind several ports",
     "ledger": "a port and its store",
     "openai": "one vendor behind several ports",
+    "options": "the contract and the API's route",
+    "problems": "pydantic's problems as sentences, and errors as the API answers them",
     "questions": "the tool and its part of the store",
     "removal": "the tool and its part of the store",
     "search": "the contract and the port",

@@ -12,7 +12,7 @@ RunStatus = Literal["running", "waiting", "done", "failed", "cancelled", "interr
 """`waiting`: for a person at a gate. `failed`: it raised; a failing provider is an outcome of a
 run that is `done`. `interrupted`: its process ended, and nothing was left to resume."""
 
-ServedGraph = Literal["collection_search", "collection_review"]
+RunGraph = Literal["collection_search", "collection_review"]
 
 RunEvent: TypeAlias = Mapping[str, Any]
 """JSON-plain; `type` says what happened: see `contracts.stream_events`."""
@@ -35,7 +35,7 @@ class ServerRun:
     run_id: str
     """Also the thread of its checkpoints, and the run of its costs."""
     tenant_id: str
-    graph: ServedGraph
+    graph: RunGraph
     user: str
     question: str
     collection: str

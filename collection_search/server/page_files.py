@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fastapi.responses import RedirectResponse
+from starlette.routing import Match, Mount
 from starlette.staticfiles import StaticFiles
 
-from .asgi import PAGE
+from .asgi import API, PAGE, is_below, path_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -40,6 +41,16 @@ class PageFiles(StaticFiles):
         return response
 
 
+class PageMount(Mount):
+    """The path of the page, without that of the API within it."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Return whether a file is asked for."""
+        if is_below(path_of(scope), API):
+            return Match.NONE, {}
+        return super().matches(scope)
+
+
 def mount_page(app: FastAPI) -> None:
     """Offer the page's files below its path."""
 
@@ -47,4 +58,5 @@ def mount_page(app: FastAPI) -> None:
         return RedirectResponse(f"{PAGE}/")
 
     app.add_api_route(PAGE, to_page, include_in_schema=False)
-    app.mount(f"{PAGE}/", PageFiles(directory=FOLDER, html=True, check_dir=False), name="page")
+    files = PageFiles(directory=FOLDER, html=True, check_dir=False)
+    app.router.routes.append(PageMount(PAGE, files, name="page"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Header, HTTPException, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...contracts.server_run import ServedGraph
+from ...contracts.server_run import RunGraph
 from ..access import Caller, Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
 from ..runs.current import Runs  # noqa: TC001
 from ..runs.event_stream import follow_run
@@ -26,7 +26,7 @@ class RunRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    graph: ServedGraph = "collection_search"
+    graph: RunGraph = "collection_search"
     input: dict[str, Any] = Field(description="The graph's input.")
     context: dict[str, Any] | None = Field(
         default=None, description="Provider, model, ceiling of the cost and other choices."

@@ -17,15 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from langchain_core.runnables import RunnableConfig
-    from langgraph.graph.state import CompiledStateGraph
     from langgraph.types import Durability, StateSnapshot
 
     from ...context import SearchContext
     from ...contracts.server_run import RunChange, RunEvent, ServerRun
+    from ...graphs.served import Graph
     from ...ports.run_store import RunStore
     from .changes import Changes
-
-    Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 _DURABILITY: Final[dict[str, Durability]] = {
     "collection_search": "async",

@@ -22,16 +22,16 @@ from .caller_choices import read_choices
 from .changes import Changes
 from .graph_runs import GraphRuns, RunLost
 from .masking import RunMask
-from .turns import Turns
+from .run_turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...context import SearchContext
     from ...contracts.review import Gate
-    from ...contracts.server_run import RunChange, ServedGraph
+    from ...contracts.server_run import RunChange, RunGraph
+    from ...graphs.served import Graph
     from ...ports.run_store import RunStore
-    from .graph_runs import Graph
 
 _INPUTS: Final = {"collection_search": SearchInput, "collection_review": ReviewInput}
 _INTERRUPTED: Final = {
@@ -67,7 +67,7 @@ class RunManager:
         self,
         tenant: str,
         user: str,
-        graph: ServedGraph,
+        graph: RunGraph,
         given: Mapping[str, Any],
         choices: Mapping[str, Any] | None = None,
     ) -> ServerRun:
