@@ -114,7 +114,11 @@ async def test_an_estimate_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
         async with open_api() as api:
             given = {"question": "Which tea?", "collection_scope": "tea"}
             shown = (await api.post("/estimate", json=given)).json()
+            free = (await api.post("/estimate?provider=offline", json=given)).json()
             wrong = await api.post("/estimate", json={**given, "max_candidates": 1})
+            unknown = await api.post("/estimate?provider=nobody", json=given)
+    assert free["high_usd"] == 0
+    assert unknown.status_code == 400
     assert 0 < shown["low_usd"] <= shown["high_usd"]
     assert shown["parts"][0]["name"] == "tavily"
     assert wrong.status_code == 422

@@ -102,8 +102,9 @@ function passage(each, { open }) {
         class: "small", "aria-label": t("answer.copyPassage", { n: each.n }),
       })),
     el("p", { class: "result-facts" },
-      each.section && outside(each.section), outside(each.url, { class: "url quiet" }),
-      el("span", { class: "quiet" }, t("answer.score", { score: score(each.score) }))),
+      each.section && outside(each.section), each.page && el("span", {}, t("answer.page", { n: each.page })), outside(each.url, { class: "url quiet" }),
+      el("span", { class: "quiet" }, t("answer.score", { score: score(each.score) })),
+      each.answers === false && el("span", { class: "quiet" }, t("answer.weak"))),
     el("details", { open }, el("summary", {}, t("answer.text")),
       el("p", { class: "passage-text", dir: "auto", tabindex: "0" }, visible(each.text))));
 }

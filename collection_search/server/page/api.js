@@ -62,7 +62,8 @@ async function json(method, parts, options = {}) {
 
 export const api = {
   get: (parts, query, signal) => json("GET", parts, { query, signal }),
-  post: (parts, body = {}, signal) => json("POST", parts, { body, signal }),
+  post: (parts, body = {}, signal = undefined, query = {}) => json("POST", parts, { body, signal, query }),
+  postLong: (parts, signal) => json("POST", parts, { body: {}, signal, patience: null }),
   put: (parts, body) => json("PUT", parts, { body }),
   delete: (parts, body) => json("DELETE", parts, { body }),
 };

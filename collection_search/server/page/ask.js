@@ -175,7 +175,7 @@ function estimates(form, payload, place, signal) {
     last = new AbortController();
     const either = AbortSignal.any([signal, last.signal]);
     try {
-      const found = await api.post(["estimate"], { ...body.input, ...estimated(body) }, either);
+      const found = await api.post(["estimate"], body.input, either, body.context);
       fill(place, costs(found));
     } catch {
       if (!either.aborted) fill(place); // the run itself will say what is wrong
@@ -187,10 +187,6 @@ function estimates(form, payload, place, signal) {
   });
   signal.addEventListener("abort", () => clearTimeout(timer));
   ask();
-}
-
-function estimated(body) {
-  return { graph: body.graph, context: body.context };
 }
 
 function costs(found) {

@@ -38,7 +38,7 @@ function table(found, by) {
       el("th", { scope: "col", class: "num" }, t("costs.amount")), el("td", { class: "wide" }))),
     el("tbody", {}, found.rows.map((row) => el("tr", {},
       el("th", { scope: "row" }, by === "run"
-        ? el("a", { href: `#/runs/${encodeURIComponent(row.key)}` }, outside(row.key)) : outside(row.key)),
+        ? el("a", { href: `#/runs/${encodeURIComponent(row.key)}` }, outside(row.question ?? row.key)) : outside(row.key)),
       el("td", { class: "num" }, number(row.calls ?? 0)),
       el("td", { class: "num" }, usdOf(row.cost_usd, row.complete)),
       el("td", { class: "wide" }, bar(row.cost_usd ?? 0, most))))),

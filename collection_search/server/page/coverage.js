@@ -7,16 +7,18 @@ import { t } from "./i18n.js";
 import { may } from "./session.js";
 import { ask, badge, button, empty, errorBox, facts, load, notice, toast } from "./widgets.js";
 
+const LOOK_MS = 2000;
+
 /** Return the dashboard. */
 export function coverageView(info, { signal }) {
   const place = el("div", {});
   const told = el("div", { "aria-live": "polite" });
   const again = () => load(place, () => dashboard(info, { told, again, signal }), signal);
   again();
-  return el("div", {}, upkeep(info, { told, again }), told, place);
+  return el("div", {}, upkeep(info, { told, again, signal }), told, place);
 }
 
-function upkeep(info, { told, again }) {
+function upkeep(info, { told, again, signal }) {
   const guarded = (work) => async () => {
     fill(told);
     try {
@@ -26,9 +28,7 @@ function upkeep(info, { told, again }) {
     }
   };
   const refresh = guarded(async () => {
-    fill(told, notice("info", t("coverage.refreshing")));
-    const report = await api.post(["collections", info.name, "refresh"]);
-    fill(told, refreshed(report));
+    fill(told, refreshed(await refreshing(info, told, signal)));
     await again();
   });
   return el("p", { class: "row" },
@@ -39,6 +39,22 @@ function upkeep(info, { told, again }) {
       { id: "delete-collection", class: "danger" }));
 }
 
+/** Start a refresh or join the one that runs, show how far it is, and return its report. */
+async function refreshing(info, told, signal) {
+  const far = el("span", {});
+  fill(told, notice("info", t("coverage.refreshing"), " ", far));
+  const timer = setInterval(async () => {
+    const state = await api.get(["collections", info.name, "refresh"], {}, signal).catch(() => null);
+    if (state?.total) far.textContent = t("coverage.refreshedSoFar", state);
+  }, LOOK_MS);
+  signal.addEventListener("abort", () => clearInterval(timer));
+  try {
+    return await api.postLong(["collections", info.name, "refresh"], signal);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
 async function dashboard(info, { told, again, signal }) {
   const found = await api.get(["collections", info.name, "coverage"], {}, signal);
   if (!found.questions.length) {
@@ -46,7 +62,7 @@ async function dashboard(info, { told, again, signal }) {
       el("a", { class: "button primary", href: "#/ask" }, t("nav.ask")));
   }
   const sum = (name) => found.questions.reduce((all, each) => all + (each[name] ?? 0), 0);
-  const [answered, open] = [sum("answered"), sum("open")];
+  const [answered, open, unverified] = [sum("answered"), sum("open"), sum("unverified")];
   const { oldest, newest } = found.freshness ?? {};
   return [
     el("div", { class: "card dashboard" },
@@ -55,7 +71,8 @@ async function dashboard(info, { told, again, signal }) {
         el("span", {}, t("coverage.answered")),
         share(answered, open)),
       facts([
-        [t("coverage.queries"), t("coverage.counts", { answered, open })],
+        [t("coverage.queries"), [t("coverage.counts", { answered, open }),
+          unverified > 0 && [", ", t("coverage.unverified", { n: unverified })]]],
         [t("collection.documents"), number(found.documents)],
         [t("coverage.freshness"), newest && [day(oldest), " – ", day(newest)]],
         [t("coverage.cost"), usdOf(found.cost_usd, found.cost_complete)],

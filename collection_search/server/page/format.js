@@ -19,6 +19,7 @@ export function score(value) {
 
 /** Return a duration of so many milliseconds. */
 export function duration(ms) {
+  if (ms < 1) return "<1 ms";
   if (ms < 100) return `${number(ms)} ms`;
   if (ms < 60_000) return `${number(ms / 1000, 1)} s`;
   const seconds = Math.round(ms / 1000);

@@ -36,7 +36,7 @@ function view(gate) {
         deadline(gate)),
       gate.threshold_reason && el("p", { class: "quiet" }, outside(gate.threshold_reason))),
     !open && notice("info", t("gate.closed")),
-    bar && bar.element, list.element);
+    bar && bar.element, el("h2", { class: "unseen" }, t("gate.candidates")), list.element);
 }
 
 function decisionBar(gate, list, good) {

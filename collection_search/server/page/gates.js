@@ -4,6 +4,7 @@ import { api } from "./api.js";
 import { decide } from "./decisions.js";
 import { el, fill, outside } from "./dom.js";
 import { score, when } from "./format.js";
+import { showWaiting } from "./header.js";
 import { t } from "./i18n.js";
 import { may } from "./session.js";
 import { badge, button, empty, errorBox, heading, load, pager } from "./widgets.js";
@@ -16,6 +17,7 @@ export function show(main, { query }, signal) {
     el("p", { class: "lead" }, t("gates.lead"))), place);
   const go = (offset) => load(place, async () => {
     const found = await api.get(["gates"], { offset, limit: LIMIT }, signal);
+    showWaiting(found.total);
     if (!found.total) {
       return empty(t("gates.none"), t("gates.noneHint"),
         el("a", { class: "button", href: "#/ask" }, t("nav.ask")));

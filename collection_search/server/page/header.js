@@ -17,7 +17,8 @@ export function drawHeader(current, { redraw, signOut }) {
   const me = caller();
   fill(document.getElementById("top"), el("div", { class: "top-in" },
     el("a", { class: "brand", href: "#/ask" },
-      el("img", { src: "icon.svg", alt: "", width: 24, height: 24 }), "Collection Search"),
+      el("img", { src: "icon.svg", alt: "", width: 24, height: 24 }),
+      el("span", {}, "Collection Search")),
     me && el("nav", { class: "views", "aria-label": t("nav.label") }, VIEWS.map((view) => el("a", {
       href: `#/${view}`, "aria-current": view === current && "page",
     }, t(`nav.${view}`), view === "reviews" && count()))),
@@ -37,10 +38,15 @@ function count() {
 /** Ask how many gates wait, and show it. */
 export async function countGates() {
   try {
-    waiting = (await api.get(["gates"], { limit: 1 })).total;
+    showWaiting((await api.get(["gates"], { limit: 1 })).total);
   } catch {
-    return; // the view itself tells what is wrong with the server
+    // the view itself tells what is wrong with the server
   }
+}
+
+/** Show how many gates wait. */
+export function showWaiting(n) {
+  waiting = n;
   document.getElementById("waiting-count")?.replaceWith(count());
 }
 

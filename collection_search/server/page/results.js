@@ -6,6 +6,8 @@ import { day } from "./format.js";
 import { t } from "./i18n.js";
 import { badge } from "./widgets.js";
 
+const MANY = 50; // from here on, rows outside the window are laid out when they come into it
+
 /** The rows, and which of them are ticked. */
 export class ResultList {
   #rows = [];
@@ -13,7 +15,7 @@ export class ResultList {
   /** `canTick`: rows have boxes; `isTicked(result)`: at first; `changed()`: after every tick. */
   constructor(results, { canTick, isTicked = () => false, threshold = null, changed = () => {} }) {
     this.#rows = results.map((result, index) => row(result, index, { canTick, isTicked, threshold }));
-    this.element = el("ol", { id: "results", class: "results" }, this.#rows.map((each) => each.element));
+    this.element = el("ol", { id: "results", class: results.length > MANY ? "results many" : "results" }, this.#rows.map((each) => each.element));
     this.element.addEventListener("change", changed);
   }
 

@@ -71,6 +71,7 @@ class RunView {
     this.pipeline.apply(event);
     if (event.type === "review_requested") {
       this.#became({ ...this.run, status: "waiting", gate_id: event.gate_id });
+      dispatchEvent(new Event("gates-changed"));
     } else if (this.run.status === "waiting" && event.type === "node_finished") {
       this.#became({ ...this.run, status: "running" });
     } else if (this.run.queued) this.#became({ ...this.run, queued: false });

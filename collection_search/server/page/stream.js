@@ -38,7 +38,9 @@ export async function follow(parts, { onEvent, onState = () => {}, signal }) {
 async function* connection(parts, last, signal, opened) {
   const silence = new AbortController();
   const both = AbortSignal.any([signal, silence.signal]);
-  let alarm = setTimeout(() => silence.abort(), SILENCE_MS);
+  const lost = () => silence.abort();
+  let alarm = setTimeout(lost, SILENCE_MS);
+  addEventListener("offline", lost); // an open response says nothing of a network that is gone
   try {
     const response = await send("GET", address(parts), {
       signal: both, patience: null,
@@ -51,13 +53,14 @@ async function* connection(parts, last, signal, opened) {
       const { done, value } = await reader.read();
       if (done) return;
       clearTimeout(alarm);
-      alarm = setTimeout(() => silence.abort(), SILENCE_MS);
+      alarm = setTimeout(lost, SILENCE_MS);
       const blocks = (rest + value).replaceAll("\r\n", "\n").split("\n\n");
       rest = blocks.pop();
       yield* blocks.map(parsed).filter(Boolean);
     }
   } finally {
     clearTimeout(alarm);
+    removeEventListener("offline", lost);
     silence.abort();
   }
 }

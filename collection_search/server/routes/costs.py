@@ -16,6 +16,7 @@ from ...tools.estimate import estimate_run
 from ...tools.spending.totals import is_complete, known_cost, read_totals
 from ..access import Viewer  # noqa: TC001 - FastAPI reads it
 from ..opened import Base, context_of
+from ..runs.caller_choices import read_choices
 
 if TYPE_CHECKING:
     from ...ports.usage import SpendTotal
@@ -77,10 +78,17 @@ async def read_costs(
 
 @router.post("/estimate")
 async def estimate_cost(
-    caller: Viewer, base: Base, given: Annotated[dict[str, Any], Body()]
+    caller: Viewer,
+    base: Base,
+    given: Annotated[dict[str, Any], Body()],
+    provider: Annotated[str | None, Query(max_length=200)] = None,
 ) -> EstimatedCost:
-    """Return what a run with this input would cost at least and at most; nothing is asked."""
-    context = context_of(base, caller)
+    """Return what a run with this input would cost at least and at most; nothing is asked.
+
+    `provider` is the one that the run would choose; by default the settings choose it.
+    """
+    choices = {} if provider is None else {"provider": provider}
+    context = await read_choices(base, caller.tenant, choices, run_id=None)
     estimate = await estimate_run(validate_input(SearchInput, given), context)
     return EstimatedCost(**estimate.as_dict(), max_cost_usd=context.cost_limit())
 
