@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from ..context import SearchContext
@@ -20,11 +19,11 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
 
-class ServedGraph(ValidatingGraph):
+class FormGraph(ValidatingGraph):
     """A compiled graph whose JSON schemas are those of a form."""
 
     @classmethod
-    def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any]) -> ServedGraph:
+    def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any]) -> FormGraph:
         """Return the same graph with the schemas of this process's settings."""
         served = cls.__new__(cls)
         vars(served).update(vars(graph))
@@ -65,7 +64,7 @@ class ServedGraph(ValidatingGraph):
 
     def get_context_jsonschema(self) -> dict[str, Any]:
         """Return the context's schema. Raises ConfigError for wrong settings."""
-        return deepcopy(_context_form())  # a server reads it in every run
+        return context_form(_context_schema(), process_settings())  # keys may come and go
 
     def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
         """Return the input's schema, required fields first. Raises ConfigError."""
@@ -76,5 +75,5 @@ class ServedGraph(ValidatingGraph):
 
 
 @functools.cache
-def _context_form() -> dict[str, Any]:
-    return context_form(SearchContext.model_json_schema(), process_settings())
+def _context_schema() -> dict[str, Any]:
+    return SearchContext.model_json_schema()
