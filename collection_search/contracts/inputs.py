@@ -8,12 +8,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from .criteria import Criteria
-from .form import Form
 from .search import Identifier, Name, NormalizedQuery, NormalizedUrl
 from .state import QualityMode
 
 
-class GraphInput(Form):
+class GraphInput(BaseModel):
     """The specified fields of the collection search graph's input."""
 
     model_config = ConfigDict(extra="forbid")
@@ -146,7 +145,7 @@ _SAID = (
 )
 
 
-class IngestionInput(Form):
+class IngestionInput(BaseModel):
     """Validated input of the universal ingestion graph."""
 
     model_config = ConfigDict(extra="forbid")

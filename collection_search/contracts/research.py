@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage, HumanMessage, convert_to_messages
 from pydantic import (
+    BaseModel,
     ConfigDict,
     Field,
     TypeAdapter,
@@ -16,7 +17,6 @@ from pydantic import (
 
 from ..text.problems import list_problems
 from .collection import Passage
-from .form import Form
 from .search import Name, NormalizedQuery
 
 _MAX_CHARS = 2000
@@ -25,7 +25,7 @@ _QUESTION: TypeAdapter[str] = TypeAdapter(
 )
 
 
-class ResearchInput(Form):
+class ResearchInput(BaseModel):
     """Validated input of the research agent.
 
     A chat client sends `messages` alone; the last one of the user's is the question.

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NotRequired
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
+from .blank_fields import without_blanks
 from .criteria import PageCriteria  # noqa: TC001 - readers of annotations need it
-from .form import Form
 from .search import NormalizedUrl
 
 ReviewStatus = Literal["pending", "approved", "rejected", "partial"]
@@ -71,7 +72,7 @@ class ReviewRequest(TypedDict):
     """JSON schema of the decision, for hosts that do not pass on the interrupt's own."""
 
 
-class ReviewDecision(Form):
+class ReviewDecision(BaseModel):
     """A person's decision about the candidates."""
 
     model_config = ConfigDict(extra="forbid")
@@ -107,6 +108,12 @@ class ReviewDecision(Form):
         description="Who decides. On a server with authentication it is the user.",
         examples=["Ada"],
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_blanks(cls, given: Any) -> Any:
+        is_map = isinstance(given, Mapping)
+        return without_blanks(cls.model_fields, given) if is_map else given
 
     @model_validator(mode="after")
     def _agrees_with_its_status(self) -> ReviewDecision:

@@ -17,7 +17,7 @@ from . import collection_review as reviews
 from . import collection_search as searches
 from . import research_agent as agent
 from . import universal_ingestion as ingestions
-from .served_graph import ServedGraph
+from .form_graph import FormGraph
 from .validating_graph import remote_fields
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from langgraph_sdk.runtime import ServerRuntime
 
-Graph: TypeAlias = CompiledStateGraph[Any, Any, Any, Any]
+_Graph: TypeAlias = CompiledStateGraph[Any, Any, Any, Any]
 _OF_THE_SERVER: Final = frozenset({
     "thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "run_id", "graph_id",
     "assistant_id", "user_id", "cron_id",
@@ -35,11 +35,11 @@ _PREFIXES: Final = ("__", "langgraph_", "x-")
 of the request's headers included."""
 
 
-def _serve(graph: Graph) -> Callable[[ServerRuntime[Any]], Graph]:
+def _serve(graph: _Graph) -> Callable[[ServerRuntime[Any]], _Graph]:
     """Return the graph's factory for a server, which reads the annotations of its parameters."""
-    shown = ServedGraph.of(graph)
+    shown = FormGraph.of(graph)
 
-    def served(runtime: ServerRuntime[Any]) -> Graph:
+    def served(runtime: ServerRuntime[Any]) -> _Graph:
         given = getattr(runtime, "context", None)  # only a run has one
         if isinstance(given, Mapping):
             refuse_unknown_keys(given)

@@ -18,7 +18,7 @@ from ..runtime.unheard import NULL_LISTENER
 from ..text.redaction import redact
 from ..tools.spending.run_spendings import open_account
 from .run_ids import find_run_ids
-from .run_summary import summarize
+from .summary_sentences import summarize
 from .whole_run import WholeRun
 
 if TYPE_CHECKING:

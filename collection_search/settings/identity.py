@@ -6,10 +6,9 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from pydantic import ConfigDict, Field, InstanceOf, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
-from ..contracts.form import Form
 from ..contracts.search import BusinessContext, Identifier, Name, ScopeContext, ToolContext
 from ..errors import ConfigError
 from ..ports import TraceRef
@@ -25,7 +24,7 @@ _KEY: Final = "collection_search"
 """The attribute or key of a host's own context that has ours."""
 
 
-class RunIdentity(Form):
+class RunIdentity(BaseModel):
     """Tenant, case, workflow and ids of a run, with defaults from the settings."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)

@@ -10,7 +10,8 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 from collection_search import SearchContext
-from collection_search.errors import ConfigError
+from collection_search.errors import ConfigError, InputError
+from collection_search.graphs import served
 from collection_search.graphs.collection_search import graph
 from collection_search.testing import ScriptedAdapter
 from collection_search.testing.search_adapter import rows
@@ -100,3 +101,16 @@ def test_the_keys_of_a_parent_graph_are_its_own(is_node: bool) -> None:
     parent.add_edge("search", END)
     output = parent.compile().invoke(QUESTION, choosing(model="their:model"))  # type: ignore[arg-type]
     assert "ranked" in output["summary"]
+
+
+def test_a_served_graph_takes_an_empty_text_of_a_form_as_not_given() -> None:
+    """A required field stays refused, and so does an empty name in Python."""
+    form = served.collection_search(SimpleNamespace())
+    blank = dict.fromkeys(("purpose", "is_pdf", "max_candidates", "criteria"), "")
+    choices = dict.fromkeys(("provider", "model", "max_cost_usd", "workflow_id"), " ")
+    output = form.invoke({**QUESTION, **blank}, context={**choices, "embeddings": "lexical"})
+    assert output["outcome"] == "search_completed"
+    with pytest.raises(InputError, match="question: give 1 or more"):
+        form.invoke({**QUESTION, "question": ""})
+    with pytest.raises(InputError, match="purpose: give 1 or more"):
+        graph.invoke({**QUESTION, "purpose": ""})  # type: ignore[call-overload]

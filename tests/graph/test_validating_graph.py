@@ -277,7 +277,7 @@ def test_a_server_refuses_unknown_keys_of_a_context(context: Any, says: str) -> 
     ids=["none", "empty", "known", "the server's own", "reads", "a server without a runtime"],
 )
 def test_a_server_gets_the_graph(given: Any) -> None:
-    assert served.collection_search(given) is collection_search.graph
+    assert served.collection_search(given).builder is collection_search.graph.builder
 
 
 def test_a_server_knows_that_a_factory_takes_its_runtime() -> None:

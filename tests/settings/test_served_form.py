@@ -75,11 +75,6 @@ def test_live_objects_and_names_of_an_operator_stay_possible_in_python() -> None
     assert SearchContext(provider="my_own").provider == "my_own"
 
 
-def test_an_empty_text_is_not_given() -> None:
-    blank = dict.fromkeys(("provider", "model", "embeddings", "max_cost_usd", "workflow_id"), " ")
-    assert SearchContext.from_map(blank) == SearchContext()
-
-
 def test_required_fields_come_first() -> None:
     schema = {
         "properties": {

@@ -8,7 +8,7 @@ import pytest
 
 from collection_search import CollectionSearchGraph, SearchContext
 from collection_search.errors import SearchProviderError
-from collection_search.nodes.run_summary import plain, summarize
+from collection_search.nodes.summary_sentences import plain, summarize
 from collection_search.testing import ScriptedAdapter
 from collection_search.testing.search_adapter import rows
 
@@ -33,8 +33,8 @@ def test_what_was_found_and_what_it_cost() -> None:
 
 
 def test_why_nothing_was_ingested() -> None:
-    said = search(ScriptedAdapter(rows(5)), auto_ingest=True, auto_ingest_min_score=100)
-    assert "Nothing was ingested into python (score " in said
+    said = search(ScriptedAdapter(rows(5)), question="Who won the cup?", auto_ingest=True)
+    assert "Nothing was ingested into python" in said
 
 
 def test_nothing_found_and_everything_failed() -> None:
@@ -53,7 +53,7 @@ def test_hostile_texts_are_neutralised() -> None:
     assert not set("<>[]`*\x1b\n") & set(said)
     assert "sk-proj-abcdef" not in said
     assert len(said) < 400
-    assert plain("a\u202eb") == plain("ab")
+    assert plain("a\u202eb") == "a b"
 
 
 TELEMETRY: Telemetry = {

@@ -35,7 +35,8 @@ def plain(text: object) -> str:
     >>> plain("see [this](http://a.example) <img src=x>")
     'see (this)(http://a.example) (img src=x)'
     """
-    return excerpt(mask_text(to_unicode(str(text))), _QUOTED_CHARS).translate(_PLAIN)
+    shown = "".join(one if one.isprintable() else " " for one in to_unicode(str(text)))
+    return excerpt(mask_text(shown), _QUOTED_CHARS).translate(_PLAIN)
 
 
 def _searched(state: Mapping[str, Any]) -> str:

@@ -1,0 +1,79 @@
+"""A graph as a server shows it: its forms have the choices and defaults of the operator."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..context import SearchContext
+from ..contracts.blank_fields import without_blanks
+from ..settings.process_defaults import process_settings
+from ..settings.served_form import context_form, input_form
+from .validating_graph import ValidatingGraph
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.graph.state import CompiledStateGraph
+
+
+class FormGraph(ValidatingGraph):
+    """A compiled graph whose JSON schemas are those of a form."""
+
+    @classmethod
+    def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any]) -> FormGraph:
+        """Return the same graph with the schemas of this process's settings."""
+        served = cls.__new__(cls)
+        vars(served).update(vars(graph))
+        return served
+
+    def stream(
+        self,
+        input: Any,  # noqa: A002 - LangGraph's name
+        config: RunnableConfig | None = None,
+        *,
+        context: Any = None,
+        **options: Any,
+    ) -> Iterator[Any]:
+        """Return the chunks of LangGraph's stream; empty texts of a form are not given."""
+        given, choices = self._filled_in(input, context)
+        return super().stream(given, config, context=choices, **options)
+
+    def astream(
+        self,
+        input: Any,  # noqa: A002 - LangGraph's name
+        config: RunnableConfig | None = None,
+        *,
+        context: Any = None,
+        **options: Any,
+    ) -> AsyncIterator[Any]:
+        """Return the chunks of LangGraph's stream; empty texts of a form are not given."""
+        given, choices = self._filled_in(input, context)
+        return super().astream(given, config, context=choices, **options)
+
+    def _filled_in(self, given: Any, context: Any) -> tuple[Any, Any]:
+        """Return input and context without the fields that nobody filled in."""
+        models = (self.builder.input_schema, SearchContext)
+        read = (
+            without_blanks(model.model_fields, one) if isinstance(one, Mapping) else one
+            for model, one in zip(models, (given, context), strict=True)
+        )
+        return next(read), next(read)
+
+    def get_context_jsonschema(self) -> dict[str, Any]:
+        """Return the context's schema. Raises ConfigError for wrong settings."""
+        return context_form(_context_schema(), process_settings())  # keys may come and go
+
+    def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
+        """Return the input's schema, required fields first. Raises ConfigError."""
+        schema = super().get_input_jsonschema(config)
+        is_open = "collection_scope" not in schema.get("required", ())
+        scope = process_settings().default_collection if is_open else None
+        return input_form(schema, {"collection_scope": scope})
+
+
+@functools.cache
+def _context_schema() -> dict[str, Any]:
+    return SearchContext.model_json_schema()
