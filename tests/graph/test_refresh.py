@@ -159,7 +159,7 @@ def test_what_is_stored_outlives_challenges_and_scripts(
     status = wait(ingest([new], collection="tea", context=living), 120, context=living)
     (row,) = status.rows
     assert (row.state, row.attempts) == ("dead", 1)
-    assert "browser is not included" in str(row.error)
+    assert "What is stored of the page stays" in str(row.error)
 
 
 @pytest.mark.slow

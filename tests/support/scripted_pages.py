@@ -137,6 +137,6 @@ async def ended(processes: set[int], patience_s: float = 60.0) -> set[int]:
     """Return those that are left when all have ended or patience has."""
     with suppress(TimeoutError):
         async with asyncio.timeout(patience_s):
-            while any(map(is_alive, processes)):
+            while any(map(is_alive, processes)):  # noqa: ASYNC110 - no event tells of it
                 await asyncio.sleep(0.1)
     return set(filter(is_alive, processes))

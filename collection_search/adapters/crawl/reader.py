@@ -139,17 +139,19 @@ class WebPageReader:
     ) -> ReadPage | NotModified:
         """Return the page's text, or NotModified if validators or the hash of its bytes match.
 
-        Raises FetchError: the errors of fetching and extraction, `noindex`, and `empty`,
+        The hash of a page that was rendered is that of its text, and it has no validators: without
+        its scripts it is the same for ever. Raises FetchError: the errors of fetching and extraction, `noindex`, and `empty`,
         `soft_404`, `paywalled`, `needs_login`, `needs_javascript` or `challenge` for a page without
-        real content.
+        real content; those of the renderer.
         """
         agent = self._index_agent
-        page = await self._fetcher.fetch(url, validators=None if agent else validators)
-        if isinstance(page, NotModified):
-            return page
+        fetched = await self._fetcher.fetch(url, validators=None if agent else validators)
+        if isinstance(fetched, NotModified):
+            return fetched
+        page = fetched
         self._check_indexing(page)
         is_small = len(page.body) <= _INLINE_BYTES
-        new_hash = page.content_hash if is_small else await compute(lambda: page.content_hash)
+        new_hash = page.content_hash if is_small else await compute(lambda: fetched.content_hash)
         if new_hash == content_hash:
             return NotModified(page.url, page.final_url, page.validators, page.fetched_at)
         try:

@@ -129,6 +129,12 @@ class WebPages(WebPageReader):
 
         return await run_on_portal(self._site(url, depth, max_pages, fits, report))
 
+    async def browser_version(self) -> str:
+        """Return the name and version of the browser, which is started. Raises FetchError."""
+        if self._browser is None:
+            return ""
+        return await run_on_portal(self._browser.version())
+
     async def aclose(self) -> None:
         """Close the connections and end the worker processes."""
         if self._browser is not None:

@@ -96,6 +96,17 @@ async def check_tracing(settings: Settings, *, limit_s: float, contacts: bool = 
     return await run_check(finding, _traced(settings, finding, limit_s), limit_s=2 * limit_s)
 
 
+async def check_browser(settings: Settings, *, limit_s: float) -> Finding:
+    """Return whether the browser for pages that scripts write can be started."""
+    finding = Finding("browser", "chromium", configured_by=where_set(settings, "fetch_browser"))
+    return await run_check(finding, _started(settings, finding), limit_s=limit_s)
+
+
+async def _started(settings: Settings, finding: Finding) -> Finding:
+    reader = await adapter_of(settings, "readers", "web")
+    return replace(finding, state="ok", detail=await reader.browser_version())
+
+
 async def _examined(settings: Settings, finding: Finding, group: Group, limit_s: float) -> Finding:
     """Return the result of the adapter's own free check, or that it has none."""
     adapter = await adapter_of(settings, group, finding.name)

@@ -1,4 +1,4 @@
-"""Checks every part: search providers, model, embedder, store, tracing, function `web_search`.
+"""Checks every part: search providers, model, embedder, store, tracing, browser, function `web_search`.
 
 Paid calls are made on request only, and what is not configured is never contacted.
 """
@@ -15,7 +15,7 @@ from ...errors import InputError
 from ...settings.adapter_factory import search_providers
 from ...settings.ensemble import split_names
 from ...settings.provider_choice import choose_provider
-from .checks import check_embedder, check_model, check_store, check_tracing
+from .checks import check_browser, check_embedder, check_model, check_store, check_tracing
 from .function_checks import check_web_search
 from .search_checks import check_provider
 from .spender import SearchProbe
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 LIMIT_S: Final = 5.0
 """Time limit of each check."""
+BROWSER_LIMIT_S: Final = 30.0
+"""That of the browser, which starts slowly on a busy machine."""
 
 
 class _How(TypedDict):
@@ -89,6 +91,8 @@ async def diagnose(
             check_store(settings, tenant=context.tenant(), limit_s=limit_s),
             check_tracing(settings, **how),
         ]
+        if settings.fetch_browser:
+            checks.append(check_browser(settings, limit_s=BROWSER_LIMIT_S))
         if (entry := settings.web_search) is not None:
             checks.append(check_web_search(context, entry, **how))
     found, (chosen, reason) = await asyncio.gather(

@@ -140,6 +140,20 @@ def test_sockets_of_the_crawl_are_opened_by_the_dial_alone():
     assert sessions == {"session.py"}
 
 
+def test_the_browser_is_started_in_one_place_and_asks_the_safe_fetch() -> None:
+    """Its modules have no client, and its proxy listens only."""
+    browser = PACKAGE / "adapters" / "crawl" / "browser"
+    trees = {path: ast.parse(path.read_text()) for path in browser.glob("*.py")}
+    assert {path.name for path in trees if ".launch(" in path.read_text()} == {"chromium.py"}
+    assert {path.name: uses for path, tree in trees.items() if (uses := client_uses(tree))} == {}
+    users = {
+        path.parent
+        for path in MODULES
+        if any(name.startswith("playwright") for name in imported(ast.parse(path.read_text())))
+    }
+    assert users == {browser}
+
+
 @pytest.mark.parametrize(
     "code",
     [

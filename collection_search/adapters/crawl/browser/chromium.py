@@ -171,8 +171,9 @@ class Chromium:
         await self.aclose()
         playwright = await asyncio.to_thread(importlib.import_module, "playwright.async_api")
         port = await self.proxy.start()
-        self._driver = await playwright.async_playwright().start()
-        self._browser = await self._driver.chromium.launch(
+        driver: Playwright = await playwright.async_playwright().start()
+        self._driver = driver
+        self._browser = await driver.chromium.launch(
             executable_path=self._program,
             headless=True,
             chromium_sandbox=self._sandbox,

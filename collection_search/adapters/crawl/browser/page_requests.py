@@ -116,7 +116,9 @@ class PageRequests:
 
     async def _fetched(self, route: Route) -> Received:
         request = route.request
-        headers = {name: request.headers[name] for name in _SENT if name in request.headers}
+        headers: dict[str, str] = {
+            name: request.headers[name] for name in _SENT if name in request.headers
+        }
         if (own := _origin(self._page.final_url)) != _origin(request.url):
             headers["origin"] = own
         async with self._slots:

@@ -76,6 +76,12 @@ class PageRenderer:
         body = f"<!doctype html>{markup}".encode("utf-8", "replace")
         return replace(page, body=body, charset="utf-8", validators=Validators())
 
+    async def version(self) -> str:
+        """Return the name and version of the browser. Raises FetchError if it does not start."""
+        browser = await self._browsers.get()
+        async with browser.profile(self._user_agent) as profile:
+            return f"Chromium {profile.browser.version}" if profile.browser else "Chromium"
+
     async def aclose(self) -> None:
         """Stop the running loop's browser unless another page is in it."""
         await (await self._browsers.get()).release()

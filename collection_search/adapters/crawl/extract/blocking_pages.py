@@ -31,7 +31,7 @@ from .page_subjects import (
 )
 from .unseen_parts import asks_consent, button_labels
 
-_KEPT: Final = "A browser is not included at present; what is stored of the page stays."
+_KEPT: Final = "What is stored of the page stays."
 CHALLENGE: Final = (
     "The site checks for a person or a browser first (a captcha or another challenge) and does not"
     f" send the page's text. {_KEPT} Use another source of the text, or ask the site for access."
@@ -42,7 +42,8 @@ CONSENT: Final = (
 )
 NEEDS_JAVASCRIPT: Final = (
     "The page has no text of its own: JavaScript would load it."
-    f" {_KEPT} Use another address of the text, such as its print version, a PDF or a feed."
+    f" {_KEPT} Set fetch_browser to true to have its scripts run, or use another address of the"
+    " text, such as its print version, a PDF or a feed."
 )
 
 NOTICE_CHARS: Final = 1_500

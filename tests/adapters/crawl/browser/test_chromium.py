@@ -7,7 +7,8 @@ import os
 import signal
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from support.loopback_site import LoopbackSite
@@ -15,7 +16,6 @@ from support.scripted_pages import (
     CHROMIUM,
     SANDBOX,
     Browsing,
-    Canary,
     ended,
     is_alive,
     needs_chromium,
@@ -28,9 +28,6 @@ from collection_search import Settings
 from collection_search.adapters.crawl.browser.chromium import Chromium, find_chromium
 from collection_search.adapters.crawl.web import WebPages
 from collection_search.errors import ConfigError, FetchError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_missing_browser_names_the_setting(
@@ -51,13 +48,7 @@ def test_a_missing_browser_names_the_setting(
 def test_root_has_no_sandbox() -> None:
     """The setting that says so is named; nothing is switched off unasked."""
     with pytest.raises(ConfigError, match="browser_sandbox"):
-        find_chromium(path_of_a_program())
-
-
-def path_of_a_program() -> Path:
-    from pathlib import Path
-
-    return Path(sys.executable)
+        find_chromium(Path(sys.executable))
 
 
 @pytest.mark.slow
@@ -116,7 +107,7 @@ async def test_after_a_crash_the_next_page_has_a_new_browser() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 async def test_no_process_is_left_behind(number: signal.Signals) -> None:
     """Whatever ends ours, and also while a script runs without end."""
-    with LoopbackSite() as site, Canary():
+    with LoopbackSite() as site:
         start = site.put("/", shell("while (true) {}"))
         code = f"""
             import asyncio
@@ -147,10 +138,8 @@ def browsers_in(processes: set[int]) -> set[int]:
     """Return the processes that are the browser's."""
     found = set[int]()
     for process in filter(is_alive, processes):
-        try:
-            with open(f"/proc/{process}/cmdline", "rb") as file:
-                if b"--proxy-server" in file.read() or b"--type=" in file.read():
-                    found.add(process)
-        except OSError:
-            continue
+        with suppress(OSError):
+            line = Path(f"/proc/{process}/cmdline").read_bytes()
+            if b"--proxy-server" in line or b"--type=" in line:
+                found.add(process)
     return found

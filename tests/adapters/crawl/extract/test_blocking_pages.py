@@ -132,7 +132,7 @@ def test_a_list_of_links_with_a_banner_is_kept() -> None:
 def test_the_messages_say_what_to_do() -> None:
     """They stand in the list of pages that were given up."""
     for page in (CHALLENGES["Cloudflare"], CHALLENGES["consent wall"], SCRIPTED["React app"]):
-        with pytest.raises(EmptyDocumentError, match=r"browser is not included.* Use another"):
+        with pytest.raises(EmptyDocumentError, match=r"stored of the page stays.*[Uu]se another"):
             extract(page, "page.html")
 
 

@@ -46,7 +46,7 @@ async def test_a_challenge_is_known_by_its_body(site: SmallSite, status: int, pa
         reply = answer(gzip.compress(CHALLENGE), status, Content_Encoding="gzip")
     error = await error_of(site, reply)
     assert (error.reason, error.retryable, error.status) == ("challenge", False, status)
-    assert "browser is not included" in str(error)
+    assert "What is stored of the page stays" in str(error)
 
 
 @pytest.mark.parametrize("status", [200, 403, 503])
