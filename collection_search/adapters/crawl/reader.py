@@ -114,9 +114,9 @@ class WebPageReader:
     """A reader of web pages, for many calls at once. It does not close fetcher and extraction.
 
     With a `renderer`, pages whose text a script writes (`needs_javascript`) are read as a browser
-    shows them. `parsers` replace the extraction for kinds of pages. With an `index_agent`, the name of this
-    crawler, pages that ask it not to index them are refused. They are requested in full then: the
-    answer that a page has not changed does not say whether it asks for that.
+    shows them. `parsers` replace the extraction for kinds of pages. With an `index_agent`, the name
+    of this crawler, pages that ask it not to index them are refused. They are requested in full
+    then: the answer that a page has not changed does not say whether it asks for that.
     """
 
     def __init__(
@@ -140,9 +140,11 @@ class WebPageReader:
         """Return the page's text, or NotModified if validators or the hash of its bytes match.
 
         The hash of a page that was rendered is that of its text, and it has no validators: without
-        its scripts it is the same for ever. Raises FetchError: the errors of fetching and extraction, `noindex`, and `empty`,
-        `soft_404`, `paywalled`, `needs_login`, `needs_javascript` or `challenge` for a page without
-        real content; those of the renderer.
+        its scripts it is the same for ever.
+
+        Raises FetchError: the errors of fetching, extraction and the renderer, `noindex`, and
+        `empty`, `soft_404`, `paywalled`, `needs_login`, `needs_javascript` or `challenge` for a
+        page without real content.
         """
         agent = self._index_agent
         fetched = await self._fetcher.fetch(url, validators=None if agent else validators)

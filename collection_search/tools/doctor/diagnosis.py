@@ -1,4 +1,4 @@
-"""Checks every part: search providers, model, embedder, store, tracing, browser, function `web_search`.
+"""Checks every part: providers, model, embedder, store, tracing, browser, function `web_search`.
 
 Paid calls are made on request only, and what is not configured is never contacted.
 """
