@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,10 +14,13 @@ from support.server_app import app_with, client_of, issue
 from support.waiting import wait_until_async
 
 from collection_search import SearchContext, Settings
+from collection_search.contracts.collection import Chunk, Document, TenantScope
 from collection_search.errors import SearchProviderUnavailable
+from collection_search.runtime.concurrency import offload
 from collection_search.server.problems import answer_problems
 from collection_search.settings.access_tokens import Role
 from collection_search.testing import RecordingTrigger, ScriptedAdapter
+from collection_search.text.urls import url_key
 from collection_search.tools.removal import adelete_collection
 
 if TYPE_CHECKING:
@@ -68,7 +72,9 @@ async def test_a_run_goes_to_its_end(server: Served) -> None:
     assert end.data["outcome"] == end.data["output"]["outcome"] == "search_completed"
     assert end.data["output"]["results"]
     assert end.data["ended_at"] >= end.data["created_at"]
-    assert await server.show(run["run_id"]) == end.data
+    shown = await server.show(run["run_id"])
+    assert shown.pop("result_facts").keys() == {one["url"] for one in end.data["output"]["results"]}
+    assert shown == end.data
     (listed,) = (await server.client.get(f"{API}/runs")).json()["runs"]
     assert listed == {name: value for name, value in end.data.items() if name != "output"}
 
@@ -79,6 +85,27 @@ async def test_a_stream_goes_on_after_an_event(server: Served, options: dict[str
     run = await server.start(**INPUT)
     whole = await server.events(run["run_id"])
     assert await server.events(run["run_id"], **options) == whole[3:]
+
+
+async def test_results_tell_what_is_stored_by_now(settings: Settings) -> None:
+    """A result's date comes from the provider, its mark from the run's collection as it is now."""
+    first, *others = good_pages()
+    dated = [replace(first, published_date="2026-03-01"), *others]
+    context = context_with(settings, ScriptedAdapter(dated))
+    async with served(context) as server:
+        run = await server.start(**INPUT)
+        await server.end_of(run["run_id"])
+        before = (await server.show(run["run_id"]))["result_facts"]
+        store = await (await server.runs.context_of("local")).storage()
+        page = Document(first.url, url_key(first.url), first.title, "0" * 64)
+        text = Chunk(0, first.snippet, 0, len(first.snippet))
+        scope = TenantScope("local", run["collection"])
+        await offload(store.collections.replace_document, scope, page, [text])
+        after = (await server.show(run["run_id"]))["result_facts"]
+    assert len(before) == len(dated)
+    assert before[first.url] == {"published_date": "2026-03-01", "in_collection": False}
+    assert [url for url, facts in after.items() if facts["in_collection"]] == [first.url]
+    assert [one["published_date"] for one in after.values()].count(None) == len(others)
 
 
 async def test_a_cancelled_run_makes_no_more_calls(settings: Settings) -> None:

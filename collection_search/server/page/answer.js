@@ -51,10 +51,14 @@ function answer(found) {
     found.cost_usd > 0 && el("p", { class: "quiet" }, usd(found.cost_usd)));
 }
 
-/** Return the answer's paragraphs; marks such as [2] become buttons if there is such a passage. */
+/**
+ * Return the answer's paragraphs: of its Markdown blocks and words of code are set apart, and marks
+ * such as [2] become buttons if there is such a passage.
+ */
 function written(text, all) {
   const known = new Set(all.map((passage) => passage.n));
-  const inline = (part) => part.split(/(\[\d+\])/).map((piece) => {
+  const inline = (part) => part.split(/(\[\d+\]|`[^`\n]+`)/).map((piece) => {
+    if (/^`.+`$/.test(piece)) return el("code", {}, visible(piece.slice(1, -1)));
     const n = Number(/^\[(\d+)\]$/.exec(piece)?.[1]);
     return known.has(n) ? citation(n) : visible(piece).replaceAll("[no source]", t("answer.noSource"));
   });

@@ -54,13 +54,12 @@ class RunView {
 
   async #follow() {
     try {
-      const last = await follow(["runs", this.run.run_id, "events"], {
+      await follow(["runs", this.run.run_id, "events"], {
         signal: this.signal,
         onEvent: (type, data) => this.#event({ type, ...data }),
         onState: (state) => this.#connection(state),
       });
-      const run = last?.run_id ? last : await api.get(["runs", this.run.run_id], {}, this.signal);
-      this.#settle(run);
+      this.#settle(await api.get(["runs", this.run.run_id], {}, this.signal));
     } catch (error) {
       if (!this.signal.aborted) fill(this.#banner, errorBox(error, () => this.#follow()));
     }
@@ -123,7 +122,8 @@ class RunView {
   }
 
   #results(run) {
-    const { results = [] } = run.output;
+    const known = run.result_facts ?? {};
+    const results = (run.output.results ?? []).map((each) => ({ ...each, ...known[each.url] }));
     if (!results.length) {
       return empty(t("results.none"), t("results.noneHint"),
         el("a", { class: "button", href: "#/ask" }, t("run.askOther")));

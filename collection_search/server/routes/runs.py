@@ -11,6 +11,7 @@ from ...contracts.server_run import RunGraph
 from ..access import Caller, Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
 from ..runs.current import Runs  # noqa: TC001
 from ..runs.event_stream import follow_run
+from ..runs.result_facts import read_result_facts
 from ..runs.views import view_run
 from ..sse import stream_events
 
@@ -62,9 +63,10 @@ async def list_runs(
 
 @router.get("/{run_id}")
 async def show_run(run_id: str, caller: Viewer, runs: Runs) -> dict[str, Any]:
-    """Return a run with its output."""
+    """Return a run with its output, and `result_facts`: by URL, date and whether it is stored."""
     run = await find_run(runs, caller, run_id)
-    return view_run(run, is_queued=runs.is_queued(run))
+    facts = await read_result_facts(run, await runs.context_of(caller.tenant))
+    return {**view_run(run, is_queued=runs.is_queued(run)), "result_facts": facts}
 
 
 @router.get("/{run_id}/events", response_class=Response)
