@@ -35,7 +35,7 @@ from ..text.redaction import error_message, redact, redact_error
 from .asgi import API, is_below, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from fastapi import FastAPI, Request
     from starlette.responses import Response
@@ -126,11 +126,11 @@ async def _wrong_request(request: Request, error: Exception) -> Response:
     return problem(422, "InputError", f"The request is not valid. {said}", fields=fields)
 
 
-def _http_error(request: Request, error: Exception) -> Response | Awaitable[Response]:
+async def _http_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
     if not _is_ours(request):
-        return http_exception_handler(request, error)
+        return await http_exception_handler(request, error)
     status = error.status_code
     kind = _KINDS.get(status, "HTTPError")
     return problem(status, kind, str(error.detail), headers=error.headers)
