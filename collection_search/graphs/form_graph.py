@@ -55,12 +55,11 @@ class FormGraph(ValidatingGraph):
 
     def _filled_in(self, given: Any, context: Any) -> tuple[Any, Any]:
         """Return input and context without the fields that nobody filled in."""
-        models = (self.builder.input_schema, SearchContext)
-        read = (
-            without_blanks(model.model_fields, one) if isinstance(one, Mapping) else one
-            for model, one in zip(models, (given, context), strict=True)
-        )
-        return next(read), next(read)
+        if isinstance(given, Mapping):
+            given = without_blanks(self.builder.input_schema.model_fields, given)
+        if isinstance(context, Mapping):
+            context = without_blanks(SearchContext.model_fields, context)
+        return given, context
 
     def get_context_jsonschema(self) -> dict[str, Any]:
         """Return the context's schema. Raises ConfigError for wrong settings."""
