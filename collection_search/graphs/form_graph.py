@@ -56,10 +56,15 @@ class FormGraph(ValidatingGraph):
     def _filled_in(self, given: Any, context: Any) -> tuple[Any, Any]:
         """Return input and context without the fields that nobody filled in."""
         if isinstance(given, Mapping):
-            given = without_blanks(self.builder.input_schema.model_fields, given)
+            given = without_blanks(self._input_fields(), given)
         if isinstance(context, Mapping):
             context = without_blanks(SearchContext.model_fields, context)
         return given, context
+
+    def _input_fields(self) -> Mapping[str, Any]:
+        schema: Any = self.builder.input_schema  # a pydantic model in all four graphs
+        fields: Mapping[str, Any] = schema.model_fields
+        return fields
 
     def get_context_jsonschema(self) -> dict[str, Any]:
         """Return the context's schema. Raises ConfigError for wrong settings."""

@@ -67,7 +67,8 @@ _REMEDIES: Final = {
     ),
     **dict.fromkeys(
         ("too_large", "ratio_exceeded", "bad_encoding", "unsupported_type", "empty",
-         "extraction_failed", "extraction_killed", "render_failed", "bad_response", "too_many_redirects"),
+         "extraction_failed", "extraction_killed", "render_failed", "bad_response",
+         "too_many_redirects"),
         "Take another page.",
     ),
 }  # fmt: skip

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from langchain_core.runnables import RunnableConfig
+    from langgraph.graph.state import CompiledStateGraph
     from langgraph.types import Durability, StateSnapshot
 
     from ...context import SearchContext
     from ...contracts.server_run import RunChange, RunEvent, ServerRun
-    from ...graphs.served import Graph
     from ...ports.run_store import RunStore
     from .changes import Changes
 
@@ -42,7 +42,7 @@ class RunLost(Exception):  # noqa: N818 - an end, no mistake
     """The run is not this process's any more: it was cancelled or taken over by another one."""
 
 
-def compile_graphs(checkpointer: Any) -> dict[str, Graph]:
+def compile_graphs(checkpointer: Any) -> dict[str, CompiledStateGraph[Any, Any, Any, Any]]:
     """Return the graphs that the server runs."""
     return {
         "collection_search": build_graph(checkpointer=checkpointer),
@@ -54,7 +54,7 @@ def compile_graphs(checkpointer: Any) -> dict[str, Graph]:
 class GraphRuns:
     """Executes runs for one owner."""
 
-    graphs: Mapping[str, Graph]
+    graphs: Mapping[str, CompiledStateGraph[Any, Any, Any, Any]]
     store: RunStore
     owner: str
     changes: Changes

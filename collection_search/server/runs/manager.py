@@ -27,10 +27,11 @@ from .run_turns import Turns
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from langgraph.graph.state import CompiledStateGraph
+
     from ...context import SearchContext
     from ...contracts.review import Gate
     from ...contracts.server_run import RunChange, RunGraph
-    from ...graphs.served import Graph
     from ...ports.run_store import RunStore
 
 _INPUTS: Final = {"collection_search": SearchInput, "collection_review": ReviewInput}
@@ -50,7 +51,12 @@ class RunManager:
     Every method takes the tenant of the authenticated caller. A run of another tenant is unknown.
     """
 
-    def __init__(self, base: SearchContext, store: RunStore, graphs: Mapping[str, Graph]) -> None:
+    def __init__(
+        self,
+        base: SearchContext,
+        store: RunStore,
+        graphs: Mapping[str, CompiledStateGraph[Any, Any, Any, Any]],
+    ) -> None:
         settings = base.using()
         self._base = base
         self._checkpointer = graphs["collection_review"].checkpointer
