@@ -42,7 +42,7 @@ def serve(
         bool, typer.Option("--open", help="Open the page in the browser.")
     ] = False,
 ) -> None:
-    """Serve the page for runs, reviews and collections, and its API, until Ctrl-C."""
+    """Serve the page and its API on this machine until Ctrl-C."""
     context, screen = search_context(), Screen()
     _refuse_open_host(host, has_tokens=context.using().server_auth)
     listener = _listen(host, port)

@@ -31,6 +31,7 @@ TRUSTED = (
     "adapters/per_loop.py",
     "adapters/crawl/",
     "adapters/langgraph_server.py",  # LangGraph's own client, to the operator's address
+    "cli/serve.py",  # listens, and connects to nobody
     "tools/mcp/streamable_http.py",  # listens, and connects to nobody
 )
 
