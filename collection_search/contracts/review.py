@@ -52,8 +52,8 @@ class ReviewRequest(TypedDict):
     """What a run asks a person: the value of its interrupt."""
 
     type: Literal["collection_review"]
-    instructions: str
-    """What the person is to do, in a sentence."""
+    instructions: NotRequired[str]
+    """What the person is to do, in a sentence; a review of an older server has none."""
     gate_id: str
     question: str
     collection: str
