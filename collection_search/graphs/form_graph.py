@@ -13,14 +13,12 @@ from ..settings.served_form import context_form, input_form
 from .validating_graph import ValidatingGraph
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
 
 
 class FormGraph(ValidatingGraph):
-    """A compiled graph whose JSON schemas are those of a form."""
+    """A compiled graph whose JSON schemas are those of a form; its empty texts are not given."""
 
     @classmethod
     def of(cls, graph: CompiledStateGraph[Any, Any, Any, Any]) -> FormGraph:
@@ -28,30 +26,6 @@ class FormGraph(ValidatingGraph):
         served = cls.__new__(cls)
         vars(served).update(vars(graph))
         return served
-
-    def stream(
-        self,
-        input: Any,  # noqa: A002 - LangGraph's name
-        config: RunnableConfig | None = None,
-        *,
-        context: Any = None,
-        **options: Any,
-    ) -> Iterator[Any]:
-        """Return the chunks of LangGraph's stream; empty texts of a form are not given."""
-        given, choices = self._filled_in(input, context)
-        return super().stream(given, config, context=choices, **options)
-
-    def astream(
-        self,
-        input: Any,  # noqa: A002 - LangGraph's name
-        config: RunnableConfig | None = None,
-        *,
-        context: Any = None,
-        **options: Any,
-    ) -> AsyncIterator[Any]:
-        """Return the chunks of LangGraph's stream; empty texts of a form are not given."""
-        given, choices = self._filled_in(input, context)
-        return super().astream(given, config, context=choices, **options)
 
     def _filled_in(self, given: Any, context: Any) -> tuple[Any, Any]:
         """Return input and context without the fields that nobody filled in."""

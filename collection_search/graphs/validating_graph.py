@@ -61,6 +61,7 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         **options: Any,
     ) -> Iterator[Any]:
         """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
+        input, context = self._filled_in(input, context)  # noqa: A001 - LangGraph's name
         self._refuse_wrong(input, config)
         return super().stream(input, config, context=self._context(context, config), **options)
 
@@ -73,8 +74,13 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         **options: Any,
     ) -> AsyncIterator[Any]:
         """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
+        input, context = self._filled_in(input, context)  # noqa: A001 - LangGraph's name
         self._refuse_wrong(input, config)
         return super().astream(input, config, context=self._context(context, config), **options)
+
+    def _filled_in(self, given: Any, context: Any) -> tuple[Any, Any]:
+        """Return input and context as the caller meant them."""
+        return given, context
 
     def _context(self, given: Any, config: RunnableConfig | None) -> Any:
         own, asked = ((one or {}).get("configurable", {}) for one in (self.config, config))
