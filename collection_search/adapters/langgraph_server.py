@@ -14,7 +14,7 @@ import httpx
 from langgraph_sdk import get_client
 from pydantic import TypeAdapter, ValidationError
 
-from ..contracts.review import Gate, ReviewRequest
+from ..contracts.review import GATE_NODE, Gate, ReviewRequest
 from ..contracts.state import CollectionReviewOutput
 from ..errors import ConfigError, IngestError, InputError
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 GRAPH: Final = "collection_review"
-GATE_NODE: Final = "k_hitl_gate"
 PAGE: Final = 100
 """Threads that one request asks for."""
 _REQUEST: Final = TypeAdapter(ReviewRequest)

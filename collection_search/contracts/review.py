@@ -28,6 +28,9 @@ GateState = Literal["open", "decided", "closed"]
 
 MAX_ADDED: Final = 50
 
+GATE_NODE: Final = "k_hitl_gate"
+"""The node at which a run waits for a person."""
+
 
 class ReviewCandidate(TypedDict):
     """One page that a person may approve."""

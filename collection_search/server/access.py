@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, HTTPException, Request
 
-from ..context import SearchContext
 from ..runtime.concurrency import offload
 from ..settings.access_tokens import AccessTokens, Role
 
@@ -39,10 +38,6 @@ class Caller:
     def refusal(self, role: Role) -> str:
         """Return what is said to a caller who lacks the role."""
         return f"This needs the role {role.name}; yours is {self.role.name}."
-
-    def context(self, **choices: object) -> SearchContext:
-        """Return the context of what this caller runs, within the operator's settings."""
-        return SearchContext.model_validate({**choices, "tenant_id": self.tenant})
 
 
 async def find_caller(authorization: str | None, settings: Settings) -> Caller | None:

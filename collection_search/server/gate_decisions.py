@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from fastapi import HTTPException
 
+from ..contracts.review import GATE_NODE
 from ..errors import InputError
 from ..graphs.collection_review import CollectionReviewGraph
 from ..text.redaction import redact
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from .runs.manager import RunManager
 
 T = TypeVar("T")
-GATE_NODE: Final = "k_hitl_gate"
 
 logger = logging.getLogger(__name__)
 _resumed: Final[set[asyncio.Task[Any]]] = set()
