@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Admin",
     "Caller",
+    "Operator",
     "Reviewer",
     "Role",
     "Viewer",
     "authenticate",
     "find_caller",
+    "is_operator",
     "require",
+    "require_operator",
 ]
 
 
@@ -68,6 +71,24 @@ def require(role: Role) -> Callable[..., Caller]:
     return allowed
 
 
+def is_operator(caller: Caller, settings: Settings) -> bool:
+    """Return whether the caller runs this server: an admin of the tenant in its settings."""
+    return caller.role >= Role.admin and caller.tenant == settings.tenant
+
+
+async def require_operator(
+    request: Request, caller: Annotated[Caller, Depends(require(Role.admin))]
+) -> Caller:
+    """Return the caller of a route about the server as a whole. Raises HTTPException (403)."""
+    settings: Settings = request.app.state.context.using()
+    if not is_operator(caller, settings):
+        raise HTTPException(
+            403, f"This concerns the whole server: it needs an admin of the tenant {settings.tenant}."
+        )
+    return caller
+
+
 Viewer = Annotated[Caller, Depends(require(Role.viewer))]
 Reviewer = Annotated[Caller, Depends(require(Role.reviewer))]
 Admin = Annotated[Caller, Depends(require(Role.admin))]
+Operator = Annotated[Caller, Depends(require_operator)]

@@ -71,8 +71,8 @@ async def _to_page() -> RedirectResponse:
 
 
 def __getattr__(name: str) -> Any:
-    """Return the process's own `app`, made on first use."""
+    """Return the `app` that servers load by name, made on first use."""
     if name != "app":
         raise AttributeError(name)
-    globals()["app"] = made = create_app()
+    globals()["app"] = made = create_app(owns_process=True)
     return made

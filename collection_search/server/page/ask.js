@@ -8,7 +8,7 @@ import { t, word } from "./i18n.js";
 import { pastRuns } from "./runs_list.js";
 import { may, offer } from "./session.js";
 import { recall, remember } from "./storage.js";
-import { busy, clearFieldErrors, errorBox, field, fieldError, heading, notice } from "./widgets.js";
+import { busy, clearFieldErrors, errorBox, field, fieldError, heading, load, notice } from "./widgets.js";
 
 const ESTIMATE_AFTER_MS = 500;
 const IDS = {
@@ -18,13 +18,16 @@ const IDS = {
 };
 const draft = {}; // what was typed, while other views are shown
 
-export async function show(main, _, signal) {
-  const options = await offer({ fresh: true });
-  fill(main, el("div", { class: "two" },
+export function show(main, _, signal) {
+  return load(main, async () => view(await offer({ fresh: true }), signal), signal);
+}
+
+function view(options, signal) {
+  return el("div", { class: "two" },
     el("section", { class: "card wide-pad" }, heading(t("ask.title")),
       el("p", { class: "lead" }, t("ask.lead")),
       may("reviewer") ? questionForm(options, signal) : notice("info", t("ask.viewer"))),
-    pastRuns(signal)));
+    pastRuns(signal));
 }
 
 function questionForm(options, signal) {

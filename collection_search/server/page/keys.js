@@ -1,4 +1,4 @@
-/** Keys of vendors, for admins: set, try, remove. A key goes to the server and never comes back. */
+/** Keys of vendors, for the operator: set, try, remove. A key goes to the server and never comes back. */
 
 import { api } from "./api.js";
 import { el, fill, outside } from "./dom.js";

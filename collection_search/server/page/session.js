@@ -28,8 +28,16 @@ export function may(role) {
   return me !== null && (RANKS[me.role] ?? 0) >= RANKS[role];
 }
 
+/** Return whether the caller runs this server, whose keys and checks are not of one tenant. */
+export function isOperator() {
+  return me?.operator ?? false;
+}
+
 /** Return the server's offer: providers, defaults, stages, collections. */
 export async function offer({ fresh = false } = {}) {
-  if (fresh || !options) options = await api.get(["options"]);
-  return options;
+  if (options && !fresh) return options;
+  const asking = me;
+  const offered = await api.get(["options"]);
+  if (me === asking) options = offered; // else somebody else uses the page by now
+  return offered;
 }

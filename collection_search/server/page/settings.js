@@ -5,7 +5,7 @@ import { el, fill, outside } from "./dom.js";
 import { number, usd } from "./format.js";
 import { t, word } from "./i18n.js";
 import { keysPanel } from "./keys.js";
-import { caller, may } from "./session.js";
+import { caller, isOperator } from "./session.js";
 import { badge, button, facts, heading, load } from "./widgets.js";
 
 const KINDS = { ok: "good", failed: "bad", unchecked: "warn", off: "off" };
@@ -17,10 +17,10 @@ export function show(main, _, signal) {
   fill(main,
     el("header", { class: "view-head" }, heading(t("settings.title")),
       el("p", { class: "lead" }, t("settings.lead")),
-      may("admin") && el("p", { class: "row" },
+      isOperator() && el("p", { class: "row" },
         button(t("settings.check"), () => go(true), { id: "check-live" }),
         el("span", { class: "hint" }, t("settings.checkHint")))),
-    place, may("admin") && keysPanel(signal));
+    place, isOperator() && keysPanel(signal));
   return go(false);
 }
 

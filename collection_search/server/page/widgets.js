@@ -56,12 +56,16 @@ export function loading() {
   return el("p", { class: "loading", role: "status" }, t("loading"));
 }
 
-/** Fill a place with what `work` returns; a failure is told there and can be tried again. */
+/**
+ * Fill a place with what `work` returns; a failure is told there and can be tried again.
+ * Nothing is filled once `signal` is aborted: another view has the place by then.
+ */
 export async function load(place, work, signal) {
   if (place.id !== "main") place.classList.add("place");
   fill(place, loading());
   try {
-    fill(place, await work());
+    const children = await work();
+    if (!signal?.aborted) fill(place, children);
   } catch (error) {
     if (!signal?.aborted) fill(place, errorBox(error, () => load(place, work, signal)));
   }

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from ... import __version__
 from ...runtime.concurrency import offload
-from ..access import Admin  # noqa: TC001 - FastAPI reads it
+from ..access import Operator  # noqa: TC001 - FastAPI reads it
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -23,7 +23,7 @@ async def health() -> dict[str, str]:
 
 
 @router.get("/metrics", response_class=Response)
-async def metrics(request: Request, _: Admin) -> Response:
+async def metrics(request: Request, _: Operator) -> Response:
     """Return the process's figures in Prometheus' text format."""
     from ...tools.metrics_export import make_metrics_app
 

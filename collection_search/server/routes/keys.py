@@ -21,13 +21,13 @@ from ...settings.key_sources import (
 )
 from ...settings.keyring import cleaned_key, remove_key, store_key, unusable_reason
 from ...tools.doctor.key_check import check_key
-from ..access import Role, require
+from ..access import require_operator
 from ..opened import Base  # noqa: TC001 - FastAPI reads it
 
 if TYPE_CHECKING:
     from ...settings import Settings
 
-router = APIRouter(tags=["keys"], dependencies=[Depends(require(Role.admin))])
+router = APIRouter(tags=["keys"], dependencies=[Depends(require_operator)])
 
 KeyName = Annotated[str, Path(max_length=200, description="One of `known`, such as tavily.")]
 

@@ -15,7 +15,7 @@ from ...runtime.concurrency import offload
 from ...settings.adapter_factory import class_of, search_providers
 from ...settings.provider_choice import choose_provider, is_configured
 from ...settings.registry import UNNAMED
-from ..access import Viewer  # noqa: TC001 - FastAPI reads it
+from ..access import Viewer, is_operator
 from ..runs.current import Runs  # noqa: TC001
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ async def me(request: Request, caller: Viewer) -> dict[str, Any]:
         "tenant": caller.tenant,
         "user": caller.user,
         "role": caller.role.name,
+        "operator": is_operator(caller, settings),
         "auth": settings.server_auth,
         "version": __version__,
     }

@@ -8,7 +8,7 @@ from fastapi import APIRouter, HTTPException
 from pydantic import BaseModel, Field
 
 from ...tools.doctor.diagnosis import diagnose
-from ..access import Role, Viewer
+from ..access import Viewer, is_operator
 from ..opened import Base, context_of
 
 router = APIRouter(tags=["settings"])
@@ -30,30 +30,30 @@ class SetUp(BaseModel):
     is_well: bool = Field(description="Whether nothing that is set up is known to fail.")
     checked: bool = Field(description="Whether providers and models were contacted.")
     tenant: str
-    home: str | None = Field(default=None, description="The data folder; for admins.")
+    home: str | None = Field(default=None, description="The data folder; for the operator.")
     provider: ChosenProvider
 
 
 @router.get("/settings")
 async def read_settings(caller: Viewer, base: Base, *, check: bool = False) -> SetUp:
-    """Return what is set up. With `check` each part is contacted, for nothing; admins only."""
-    is_admin = caller.role >= Role.admin
-    if check and not is_admin:
-        raise HTTPException(403, "Live checks need the role admin.")
+    """Return what is set up. With `check` each part is contacted, for nothing; operator only."""
     context = context_of(base, caller)
+    sees_all = is_operator(caller, context.using())
+    if check and not sees_all:
+        raise HTTPException(403, "Live checks need an admin of the server's own tenant.")
     found = await diagnose(context, contacts=check)
     return SetUp(
-        findings=[_finding(one.as_json(), is_admin=is_admin) for one in found.findings],
+        findings=[_finding(one.as_json(), sees_all=sees_all) for one in found.findings],
         is_well=found.is_well,
         checked=check,
         tenant=caller.tenant,
-        home=str(context.using().home) if is_admin else None,
+        home=str(context.using().home) if sees_all else None,
         provider=ChosenProvider(name=found.provider, reason=found.reason),
     )
 
 
-def _finding(finding: dict[str, Any], *, is_admin: bool) -> dict[str, Any]:
-    """Return a finding; only admins read where on the machine the store is."""
-    if finding["part"] == "store" and not is_admin:
+def _finding(finding: dict[str, Any], *, sees_all: bool) -> dict[str, Any]:
+    """Return a finding; only the operator reads where on the machine the store is."""
+    if finding["part"] == "store" and not sees_all:
         return finding | {"detail": ""}
     return finding

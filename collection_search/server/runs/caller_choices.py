@@ -12,6 +12,8 @@ from ...settings.remote_caller import restrict_remote_caller
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ...contracts.server_run import ServerRun
+
 
 async def read_choices(
     base: SearchContext, tenant: str, choices: Mapping[str, Any] | None, *, run_id: str | None
@@ -39,6 +41,11 @@ async def read_choices(
             "max_cost_usd": min((one for one in ceilings if one is not None), default=None),
         }
     )
+
+
+async def read_run_choices(base: SearchContext, run: ServerRun) -> SearchContext:
+    """Return the context of a run that goes on. Raises ConfigError as `read_choices` does."""
+    return await read_choices(base, run.tenant_id, run.choices, run_id=run.run_id)
 
 
 def _searches_purpose(base: SearchContext, chosen: bool | None) -> bool | None:  # noqa: FBT001

@@ -11,6 +11,7 @@ from ...errors import CollectionSearchError
 from ...graphs.collection_search import build_graph, output_of
 from ...runtime.concurrency import offload
 from ...text.redaction import error_message, redact_error
+from .caller_choices import read_run_choices
 from .masking import RunMask
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from langgraph.types import Durability, StateSnapshot
 
     from ...context import SearchContext
-    from ...contracts.server_run import RunChange, RunEvent, ServerRun
+    from ...contracts.server_run import RunChange, RunEvent, RunProblem, ServerRun
     from ...ports.run_store import RunStore
     from .changes import Changes
 
@@ -33,6 +34,10 @@ _DURABILITY: Final[dict[str, Durability]] = {
 _OUTPUTS: Final[dict[str, type[Any]]] = {
     "collection_search": CollectionSearchOutput,
     "collection_review": CollectionReviewOutput,
+}
+_INTERRUPTED: Final[RunProblem] = {
+    "type": "Interrupted",
+    "message": "The server's process ended before the run's first step was kept. Start it again.",
 }
 
 logger = logging.getLogger(__name__)
@@ -54,20 +59,27 @@ def compile_graphs(checkpointer: Any) -> dict[str, CompiledStateGraph[Any, Any, 
 class GraphRuns:
     """Executes runs for one owner."""
 
+    base: SearchContext
     graphs: Mapping[str, CompiledStateGraph[Any, Any, Any, Any]]
     store: RunStore
     owner: str
     changes: Changes
 
     async def execute(
-        self, run: ServerRun, given: Mapping[str, Any] | None, context: SearchContext
+        self,
+        run: ServerRun,
+        given: Mapping[str, Any] | None = None,
+        context: SearchContext | None = None,
     ) -> RunChange:
         """Run the graph to its end or next gate, and return what became of the run.
 
-        Without `given` it goes on from its last checkpoint. An error of the run is part of what is
-        returned. Raises RunLost.
+        Without `given` it goes on from its last checkpoint, and without a context with its own
+        choices. An error of the run is part of what is returned. Raises RunLost.
         """
         try:
+            if given is None and not await self._has_checkpoint(run):
+                return {"status": "interrupted", "error": _INTERRUPTED}
+            context = context or await read_run_choices(self.base, run)
             return await self._executed(run, given, context)
         except RunLost:
             raise
@@ -77,14 +89,13 @@ class GraphRuns:
             problem = {"type": type(error).__name__, "message": error_message(error)}
             return {"status": "failed", "error": problem}  # type: ignore[typeddict-item]
 
-    async def has_checkpoint(self, run: ServerRun) -> bool:
-        """Return whether the run can be resumed."""
-        snapshot = await self.graphs[run.graph].aget_state(_config(run))
-        return bool(snapshot.values)
-
     async def forget(self, run: ServerRun) -> None:
         """Delete the run's checkpoints."""
         await self.graphs[run.graph].checkpointer.adelete_thread(run.run_id)  # type: ignore[union-attr]
+
+    async def _has_checkpoint(self, run: ServerRun) -> bool:
+        snapshot = await self.graphs[run.graph].aget_state(_config(run))
+        return bool(snapshot.values)
 
     async def _tell(self, run: ServerRun, event: RunEvent) -> None:
         """Store an event. Raises RunLost."""

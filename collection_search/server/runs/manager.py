@@ -18,7 +18,7 @@ from ...graphs.validating_graph import validate_input
 from ...runtime.concurrency import offload
 from ...text.redaction import error_message
 from ...tools.ingestion.ownership import is_gone, this_process
-from .caller_choices import read_choices
+from .caller_choices import read_choices, read_run_choices
 from .changes import Changes
 from .graph_runs import GraphRuns, RunLost
 from .masking import RunMask
@@ -35,10 +35,6 @@ if TYPE_CHECKING:
     from ...ports.run_store import RunStore
 
 _INPUTS: Final = {"collection_search": SearchInput, "collection_review": ReviewInput}
-_INTERRUPTED: Final = {
-    "type": "Interrupted",
-    "message": "The server's process ended before the run's first step was kept. Start it again.",
-}
 _living: Final[set[str]] = set()
 """Owners of this process whose server still runs."""
 
@@ -66,7 +62,7 @@ class RunManager:
         self._owner = f"{this_process()}/{uuid.uuid4().hex[:12]}"
         self.store = store
         self.changes = Changes()
-        self._graph_runs = GraphRuns(graphs, store, self._owner, self.changes)
+        self._graph_runs = GraphRuns(base, graphs, store, self._owner, self.changes)
         _living.add(self._owner)
 
     async def start(
@@ -136,12 +132,14 @@ class RunManager:
     ) -> ServerRun | None:
         """Decide the gate of a run as this user; return the run, which goes on in the background.
 
-        None, and nothing is decided, where another program began the run. Raises InputError, and
-        changes nothing, where `CollectionReviewGraph.adecide` does.
+        None, and nothing is decided, where another program began the run. Changes nothing where it
+        raises: InputError as `CollectionReviewGraph.adecide` does, ConfigError for a choice of the
+        run that the settings do not have any more.
         """
         run = await self.find(gate.tenant_id, str(gate.thread_id))
         if run is None:
             return None
+        await read_run_choices(self._base, run)
         facade = self._facade(gate.tenant_id)
         decided = await facade.asettle(gate.gate_id, decision, approver=user)
         if decided.state == "decided":
@@ -174,17 +172,8 @@ class RunManager:
     async def recover(self) -> None:
         """Resume the running runs that nobody executes; without a checkpoint they are marked."""
         for run in await offload(self.store.running):
-            if not _is_orphan(run) or not await offload(self.store.take_over, run, self._owner):
-                continue
-            owned = replace(run, owner=self._owner)
-            try:
-                if not await self._graph_runs.has_checkpoint(owned):
-                    await self._settle(owned, {"status": "interrupted", "error": _INTERRUPTED})  # type: ignore[typeddict-item]
-                    continue
-                self._begin(owned, None, await self._context(owned))
-            except CollectionSearchError as error:
-                problem = {"type": type(error).__name__, "message": error_message(error)}
-                await self._settle(owned, {"status": "interrupted", "error": problem})  # type: ignore[typeddict-item]
+            if _is_orphan(run) and await offload(self.store.take_over, run, self._owner):
+                self._begin(replace(run, owner=self._owner))
 
     async def close(self) -> None:
         """Stop all runs; the next server on the data folder resumes them."""
@@ -200,9 +189,16 @@ class RunManager:
         _living.discard(self._owner)
 
     def _begin(
-        self, run: ServerRun, given: Mapping[str, Any] | None, context: SearchContext
+        self,
+        run: ServerRun,
+        given: Mapping[str, Any] | None = None,
+        context: SearchContext | None = None,
     ) -> None:
-        """Execute the run in a task, which has nothing of the request that began it."""
+        """Execute the run in a task, which has nothing of the request that began it.
+
+        Without `given` it goes on from its last checkpoint; without a context its own choices are
+        read again.
+        """
         task = asyncio.get_running_loop().create_task(
             self._executed(run, given, context), name=run.run_id, context=Context()
         )
@@ -210,7 +206,7 @@ class RunManager:
         task.add_done_callback(lambda _: self._tasks.pop(run.run_id, None))
 
     async def _executed(
-        self, run: ServerRun, given: Mapping[str, Any] | None, context: SearchContext
+        self, run: ServerRun, given: Mapping[str, Any] | None, context: SearchContext | None
     ) -> None:
         try:
             async with self._turns.of(run.tenant_id, run.run_id):
@@ -259,7 +255,7 @@ class RunManager:
         if is_ours:
             owned = replace(run, owner=self._owner, status="running", gate_id=gate.gate_id)
             self.changes.tell(run.run_id)
-            self._begin(owned, None, await self._context(owned))
+            self._begin(owned)
         return True
 
     async def _reject(self, run: ServerRun, user: str) -> None:
@@ -270,9 +266,6 @@ class RunManager:
             await self._facade(run.tenant_id).asettle(gate_id, decision, approver=user)
         gates = (await self._base.storage()).gates
         await offload(gates.close, run.tenant_id, gate_id)
-
-    async def _context(self, run: ServerRun) -> SearchContext:
-        return await read_choices(self._base, run.tenant_id, run.choices, run_id=run.run_id)
 
     def _facade(self, tenant: str | None) -> CollectionReviewGraph:
         context = self._base.model_copy(update={"tenant_id": tenant})
