@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
     from support.page_world import PageWorld
 
 pytestmark = pytest.mark.browser
@@ -103,6 +103,26 @@ def test_a_token_lets_in_until_it_is_given_back(
     page.reload()
     expect(page.locator("#token")).to_be_visible()
     assert page.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}])") == "[{},{}]"
+
+
+def test_a_late_answer_does_not_cover_the_sign_in(
+    guarded: Guarded, open_page: Callable[..., Page]
+) -> None:
+    """The answer to a view that was left is not shown."""
+    page = open_page(guarded.host)
+    sign_in(page, guarded.tokens["reviewer"])
+    expect(page.locator("#question")).to_be_visible()
+    held: list[Route] = []
+    page.route("**/api/options", lambda route: held.append(route))  # noqa: PLW0108 - it is marked
+    page.reload()
+    page.locator("#sign-out").click()
+    expect(page.locator("#token")).to_be_visible()
+    assert len(held) == 1
+    with page.expect_response("**/api/options") as answered:
+        held[0].continue_()
+    answered.value.finished()
+    sign_in(page, guarded.tokens["viewer"])
+    expect(page.locator("#who")).to_contain_text("ann")
 
 
 def test_a_viewer_sees_no_deeds(guarded: Guarded, open_page: Callable[..., Page]) -> None:

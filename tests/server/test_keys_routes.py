@@ -12,7 +12,7 @@ import keyring
 import keyring.errors
 import pytest
 from keyrings.alt.file import PlaintextKeyring
-from support.api_client import ONE, as_caller, open_api
+from support.api_client import ONE, TWO, as_caller, open_api
 
 from collection_search.context import SearchContext
 from collection_search.ports.description import describe
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import httpx
+
+pytestmark = pytest.mark.usefixtures("operated_by_one")
 
 KEY = "tvly-0123456789-the-stored-wxyz"
 OTHER_KEY = "tvly-9876543210-the-second-abcd"
@@ -178,9 +180,14 @@ async def test_names_that_take_no_key_are_unknown(api: httpx.AsyncClient) -> Non
         assert "tavily" in answer.json()["error"]["message"]
 
 
-@pytest.mark.parametrize("role", ["viewer", "reviewer"])
-async def test_only_admins_see_and_set_keys(api: httpx.AsyncClient, role: str) -> None:
-    caller = as_caller(ONE, role)
+@pytest.mark.parametrize(
+    ("tenant", "role"), [(ONE, "viewer"), (ONE, "reviewer"), (TWO, "admin")]
+)
+async def test_only_the_operator_sees_and_sets_keys(
+    api: httpx.AsyncClient, tenant: str, role: str
+) -> None:
+    """An admin of another tenant does not: every tenant's runs use the keys."""
+    caller = as_caller(tenant, role)
     statuses = [
         (await api.get("/keys", **caller)).status_code,
         (await api.put("/keys/tavily", json={"key": KEY}, **caller)).status_code,

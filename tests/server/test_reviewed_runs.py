@@ -14,10 +14,14 @@ from support.served_runs import API, Served, served
 from support.waiting import wait_until_async
 
 from collection_search.contracts.server_run import ServerRun
+from collection_search.settings.provider_access import ProviderAccess
+from collection_search.testing.provider_server import ProviderServer
 from collection_search.tools.ingestion.ownership import this_process
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from collection_search import SearchContext
 
 
 @pytest.fixture
@@ -80,6 +84,38 @@ async def test_a_wrong_decision_changes_nothing(world: ReviewWorld) -> None:
         assert answer.status_code == 422
         assert answer.json()["error"]["fields"][0]["field"] == "approved_urls.0"
         assert (await server.show(run["run_id"]))["status"] == "waiting"
+
+
+async def test_a_choice_that_was_removed_is_told_and_the_gate_stays_open(
+    world: ReviewWorld,
+) -> None:
+    """Nothing is decided for a run that cannot go on; a deadline's decision fails it."""
+    with ProviderServer("searxng") as searxng:
+        access = {"searxng": ProviderAccess(base_url=searxng.base_url)}
+        async with served(changed(world.context, providers=access)) as server:
+            choices = {"provider": "searxng"}
+            started = await server.start("collection_review", choices, **INPUT)
+            await reach(server, started["run_id"], "waiting")
+    async with served(world.context) as server:
+        path = f"{API}/runs/{started['run_id']}"
+        answer = await server.client.post(
+            f"{path}/resume", json={"decision": {"status": "approved"}}
+        )
+        assert answer.status_code == 400
+        assert "searxng" in answer.json()["error"]["message"]
+        assert (await server.show(started["run_id"]))["status"] == "waiting"
+        assert len(world.store.gates.gates("local", state="open")) == 1
+        world.clock.advance(2 * DAY_S)
+        await server.runs.sweep()
+        end = await server.end_of(started["run_id"])
+        assert (end["status"], end["error"]["type"]) == ("failed", "ConfigError")
+        assert world.ingested() == []
+
+
+def changed(context: SearchContext, **values: Any) -> SearchContext:
+    """Return the context with other settings."""
+    settings = context.using().model_copy(update=values)
+    return context.model_copy(update={"settings": settings})
 
 
 async def test_a_cancelled_review_asks_nobody(world: ReviewWorld) -> None:

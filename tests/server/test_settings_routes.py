@@ -17,6 +17,8 @@ from collection_search.testing.provider_server import ProviderServer
 if TYPE_CHECKING:
     import httpx
 
+pytestmark = pytest.mark.usefixtures("operated_by_one")
+
 
 @pytest.fixture
 def planted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,14 +72,19 @@ async def test_nobody_is_contacted_without_a_check(monkeypatch: pytest.MonkeyPat
     assert (shown["checked"], checked["checked"]) == (False, True)
 
 
-async def test_only_admins_check_and_see_the_folder(api: httpx.AsyncClient) -> None:
+@pytest.mark.parametrize(("tenant", "role"), [(ONE, "viewer"), (TWO, "admin")])
+async def test_only_the_operator_checks_and_sees_the_folder(
+    api: httpx.AsyncClient, tenant: str, role: str
+) -> None:
     home = str(process_settings().home)
-    caller = as_caller(ONE, "viewer")
+    caller = as_caller(tenant, role)
     shown = await api.get("/settings", **caller)
     assert shown.status_code == 200
     assert home not in shown.text
-    assert shown.json()["tenant"] == ONE
-    assert (await api.get("/settings?check=true", **caller)).status_code == 403
+    assert shown.json()["tenant"] == tenant
+    for path in ("/settings?check=true", "/metrics"):
+        assert (await api.get(path, **caller)).status_code == 403
+        assert (await api.get(path)).status_code != 403
     assert (await api.get("/settings")).json()["home"] == home
 
 
