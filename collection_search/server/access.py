@@ -83,7 +83,8 @@ async def require_operator(
     settings: Settings = request.app.state.context.using()
     if not is_operator(caller, settings):
         raise HTTPException(
-            403, f"This concerns the whole server: it needs an admin of the tenant {settings.tenant}."
+            403,
+            f"This concerns the whole server: it needs an admin of the tenant {settings.tenant}.",
         )
     return caller
 

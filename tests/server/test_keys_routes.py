@@ -180,9 +180,7 @@ async def test_names_that_take_no_key_are_unknown(api: httpx.AsyncClient) -> Non
         assert "tavily" in answer.json()["error"]["message"]
 
 
-@pytest.mark.parametrize(
-    ("tenant", "role"), [(ONE, "viewer"), (ONE, "reviewer"), (TWO, "admin")]
-)
+@pytest.mark.parametrize(("tenant", "role"), [(ONE, "viewer"), (ONE, "reviewer"), (TWO, "admin")])
 async def test_only_the_operator_sees_and_sets_keys(
     api: httpx.AsyncClient, tenant: str, role: str
 ) -> None:
