@@ -5,11 +5,13 @@ The search engine and the model are doubles on this machine; the offline corpus 
 
 from __future__ import annotations
 
+import io
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from PIL import Image
 from playwright.sync_api import expect
 
 from collection_search.testing import OpenAIServer
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 COLLECTION: Final = "python-docs"
 WIDE: Final = {"width": 1200, "height": 860}
+COLOURS: Final = 96
 QUERIES: Final = {
     "queries": ["cancel asyncio task timeout", "asyncio.timeout cancel", "asyncio wait_for task"]
 }
@@ -52,10 +55,13 @@ class Photographer:
         return page
 
     def keep(self, name: str, page: Page) -> None:
-        """Keep what the window shows, and close the page."""
+        """Keep what the window shows in few colours, and close the page."""
         expect(page.locator("#toasts .toast")).to_have_count(0)
-        page.screenshot(path=self._folder / f"page-{name}.png")
+        shown = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
         page.context.close()
+        shown.quantize(COLOURS, dither=Image.Dither.NONE).save(
+            self._folder / f"page-{name}.png", optimize=True
+        )
 
 
 def keep(folder: Path) -> None:
@@ -100,7 +106,7 @@ def _wide(photographer: Photographer, places: dict[str, str]) -> None:
     page = photographer.open(places["done"])
     tick(page, 2)
     page.locator("#results details.why summary").first.click()
-    page.locator("#results-title").evaluate("title => title.scrollIntoView()")
+    results(page).first.evaluate("row => row.scrollIntoView()")
     photographer.keep("results", page)
     page = photographer.open(places["done"])
     photographer.keep("run", page)
