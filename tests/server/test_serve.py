@@ -7,18 +7,25 @@ import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from support.page_api import PageApi
+from support.page_hosts import variables_for
+from support.page_world import HELD_PAGES, PageWorld
 from support.scripted_world import INPUT
-from support.served_app import free_port, wait_until_up
+from support.served_app import free_port, served_app, wait_until_up
 from support.served_runs import API, read_events
+from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 COMMAND = [sys.executable, "-m", "collection_search", "serve"]
 PATIENCE_S = 120
+HERONS = "How do herons catch fish?"
+HELD_HERONS = "How do herons with patience catch fish?"
 
 
 def test_it_serves_runs_until_ctrl_c(tmp_path: Path) -> None:
@@ -50,6 +57,52 @@ def test_it_serves_runs_until_ctrl_c(tmp_path: Path) -> None:
     told = log.read_text()
     assert "Serving http://127.0.0.1:" in told
     assert "Traceback" not in told, told
+
+
+@pytest.mark.slow
+def test_a_killed_server_s_runs_go_on_in_the_next(tmp_path: Path) -> None:
+    """One of them in the midst of its search, one at a gate; no page is stored twice."""
+    context = {"provider": "searxng"}
+    with PageWorld() as world:
+        variables = variables_for(world)
+        with served_app(tmp_path, **variables) as server, PageApi(server.url) as api:
+            waiting = api.run("birds", HERONS, graph="collection_review", context=context)
+            world.hold()
+            given = {"question": HELD_HERONS, "collection_scope": "birds", "auto_ingest": True}
+            begun = api.post("/runs", input=given, context=context)
+            world.wait_until_held()
+            events_path = f"{API}/runs/{begun['run_id']}/events"
+            told = read_until(f"{server.url}{events_path}", '"k_parallel_web_search"')
+            server.process.kill()
+        world.release()
+        with served_app(tmp_path, **variables) as server, PageApi(server.url) as api:
+            ended = api.ended(begun["run_id"])
+            assert (ended["status"], ended["outcome"]) == ("done", "auto_ingest_triggered")
+            text = httpx.get(f"{server.url}{events_path}", trust_env=False).text
+            *events, _ = read_events(text)
+            assert [one.number for one in events] == list(range(1, len(events) + 1))
+            assert text.startswith("\n".join(told))
+            gate = api.get(f"/gates/{waiting['gate_id']}")
+            urls = [one["url"] for one in gate["candidates"]][:2]
+            decision = {"status": "partial", "approved_urls": urls}
+            api.post(f"/gates/{gate['gate_id']}/decision", **decision)
+            assert api.ended(waiting["run_id"])["status"] == "done"
+            ticket = ended["output"]["ingestion"]["ticket"]
+            wait_until(lambda: not api.get(f"/tickets/{ticket}")["pending"])
+            stored = [one["url"] for one in api.documents("birds")]
+            assert len(stored) == len(set(stored))
+            assert {urlsplit(one).path for one in stored} >= {page.path for page in HELD_PAGES}
+
+
+def read_until(url: str, sign: str) -> list[str]:
+    """Return the lines of a stream that goes on, up to the one with this sign."""
+    lines: list[str] = []
+    with httpx.stream("GET", url, trust_env=False, timeout=PATIENCE_S) as stream:
+        for line in stream.iter_lines():
+            lines.append(line)
+            if sign in line:
+                break
+    return lines
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,14 @@ class Host(NamedTuple):
 @contextmanager
 def running(kind: str, folder: Path, world: PageWorld, **variables: str) -> Iterator[Host]:
     """Run the app on this host, with everything that it asks on this machine."""
-    variables = {
+    start = served_app if kind == "serve" else langgraph_dev
+    with start(folder, **{**variables_for(world), **variables}) as server:
+        yield Host(kind, server.url, folder / "home")
+
+
+def variables_for(world: PageWorld) -> dict[str, str]:
+    """Return the environment of an app that asks nobody outside this world."""
+    return {
         "COLLECTION_SEARCH_PROVIDER": "offline",
         "COLLECTION_SEARCH_EMBEDDINGS": "lexical",
         "COLLECTION_SEARCH_ANSWER_CACHE_S": "0",
@@ -41,8 +48,4 @@ def running(kind: str, folder: Path, world: PageWorld, **variables: str) -> Iter
         "COLLECTION_SEARCH_SEARCH_TIMEOUT_S": "120",
         "COLLECTION_SEARCH_RUN_DEADLINE_S": "300",
         "SEARXNG_URL": world.url,
-        **variables,
     }
-    start = served_app if kind == "serve" else langgraph_dev
-    with start(folder, **variables) as server:
-        yield Host(kind, server.url, folder / "home")

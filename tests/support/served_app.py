@@ -25,6 +25,7 @@ VENDORS = ("OPENAI_", "LANGFUSE_", "LANGSMITH_", "LANGCHAIN_", "SEARXNG_", "COLL
 class ServedApp(NamedTuple):
     url: str
     log: Path
+    process: subprocess.Popen[bytes]
 
 
 @contextmanager
@@ -46,7 +47,7 @@ def served_app(folder: Path, *, port: int = 0, **variables: str) -> Iterator[Ser
         try:
             url = f"http://127.0.0.1:{port}"
             wait_until_up(f"{url}/app/api/health", process, log)
-            yield ServedApp(url, log)
+            yield ServedApp(url, log, process)
         finally:
             process.terminate()
             process.wait(timeout=STOP_S)
