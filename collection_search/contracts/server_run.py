@@ -20,6 +20,9 @@ RunEvent: TypeAlias = Mapping[str, Any]
 ACTIVE: Final[frozenset[RunStatus]] = frozenset({"running", "waiting"})
 """The status of runs that have not ended."""
 
+ENDED: Final[frozenset[RunStatus]] = frozenset({"done", "failed", "cancelled", "interrupted"})
+"""The status of runs that have ended."""
+
 
 class RunProblem(TypedDict):
     """Why a run ended without an output."""
@@ -45,7 +48,7 @@ class ServerRun:
     """What the caller chose of the context."""
     status: RunStatus = "running"
     owner: str = ""
-    """Who executes it; empty: nobody."""
+    """Who executes it, or has still to delete its checkpoints; empty: nobody."""
     created_at: float = 0.0
     """Unix time, set by the store."""
     ended_at: float | None = None

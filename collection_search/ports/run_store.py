@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class RunStore(Protocol):
-    """The durable runs of every tenant; all methods but `running` and `take_over` need the tenant.
+    """The durable runs of every tenant; `unfinished` and `take_over` alone need no tenant.
 
     Methods block and may be called from several threads. All raise StoreError.
     """
@@ -40,7 +40,7 @@ class RunStore(Protocol):
         """Change a run that has one of these status, in one compare-and-set; False otherwise.
 
         With an `owner` the run must be that one's. A new status is an event too, and one that is
-        not active ends the run.
+        not active ends the run; its owner stays until it is changed.
         """
         ...
 
@@ -56,8 +56,11 @@ class RunStore(Protocol):
         """Return the events with a number above `after`, in order."""
         ...
 
-    def running(self) -> list[ServerRun]:
-        """Return the running runs of all tenants with their owners, the oldest first."""
+    def unfinished(self) -> list[ServerRun]:
+        """Return the runs of all tenants that run, and the ended ones that still have an owner.
+
+        The oldest come first, without `output` and `pages`.
+        """
         ...
 
     def take_over(self, run: ServerRun, owner: str) -> bool:
@@ -65,7 +68,10 @@ class RunStore(Protocol):
         ...
 
     def forget_oldest(self, tenant_id: str, *, keep: int) -> int:
-        """Delete the tenant's oldest ended runs but for the last `keep`; return how many."""
+        """Delete the tenant's oldest ended runs but for the last `keep`; return how many.
+
+        Those that still have an owner are not deleted.
+        """
         ...
 
     def delete(self, tenant_id: str, *, collection: str | None = None) -> list[str]:

@@ -11,6 +11,7 @@ from fastapi import HTTPException
 from ..contracts.review import GATE_NODE
 from ..errors import InputError
 from ..graphs.collection_review import CollectionReviewGraph
+from ..runtime.concurrency import offload
 from ..text.redaction import redact
 from ..tools.reviews import validate_decision
 from .opened import context_of
@@ -40,6 +41,15 @@ class DecidedGate(NamedTuple):
     """The run as the API shows it, where it is one of this server."""
 
 
+async def find_gate(gate_id: str, caller: Caller, base: SearchContext) -> Gate:
+    """Return the caller's gate. Raises HTTPException with status 404."""
+    gates = (await context_of(base, caller).storage()).gates
+    gate = await offload(gates.get, caller.tenant, gate_id)
+    if gate is None:
+        raise HTTPException(404, f"There is no review {gate_id!r}.")
+    return gate
+
+
 async def decide_gate(
     gate: Gate,
     decision: Mapping[str, Any],
@@ -57,7 +67,7 @@ async def decide_gate(
     if runs is not None and await runs.find(gate.tenant_id, str(gate.thread_id)):
         run = await _settled(runs.decide(gate, decision, user=caller.user))
         if run is not None:
-            return DecidedGate(None, run=view_run(run, is_queued=runs.is_queued(run)))
+            return DecidedGate(None, run=view_run(run, is_queued=runs.tasks.is_queued(run)))
     begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def note(event: Any) -> None:

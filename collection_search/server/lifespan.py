@@ -11,11 +11,11 @@ from ..errors import CollectionSearchError
 from ..runtime.concurrency import offload
 from ..runtime.gc import relieve_collector
 from ..settings.adapter_factory import adapter_of
-from ..text.redaction import error_message
+from ..text.redaction import error_message, redact_error
 from ..tools.ingest import engine_for
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Coroutine
 
     from fastapi import FastAPI
 
@@ -83,15 +83,23 @@ async def _start_workers(base: SearchContext) -> IngestionEngine | None:
 
 
 async def _sweep(manager: RunManager, engine: IngestionEngine | None) -> None:
-    """Sweep from time to time; a failure is logged, and the next sweep tries again."""
+    """Sweep from time to time; what fails is logged, and the next sweep tries again."""
     while True:
-        try:
-            await manager.sweep()
-            if engine is not None:
-                await offload(engine.start)
-        except CollectionSearchError as error:
-            logger.warning("The server's sweep failed: %s", error_message(error))
+        await _attempt("deadlines of gates", manager.sweep_gates())
+        await _attempt("runs of ended processes", manager.tasks.recover())
+        if engine is not None:
+            await _attempt("workers", offload(engine.start))
         await asyncio.sleep(SWEEP_S)
+
+
+async def _attempt(subject: str, work: Coroutine[Any, Any, Any]) -> None:
+    """Await a part of a sweep. Its failure must not end the sweeps to come."""
+    try:
+        await work
+    except CollectionSearchError as error:
+        logger.warning("The server's sweep of %s failed: %s", subject, error_message(error))
+    except Exception as error:
+        logger.exception("The server's sweep of %s failed.", subject, exc_info=redact_error(error))
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:

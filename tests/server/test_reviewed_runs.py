@@ -106,7 +106,7 @@ async def test_a_choice_that_was_removed_is_told_and_the_gate_stays_open(
         assert (await server.show(started["run_id"]))["status"] == "waiting"
         assert len(world.store.gates.gates("local", state="open")) == 1
         world.clock.advance(2 * DAY_S)
-        await server.runs.sweep()
+        await server.runs.sweep_gates()
         end = await server.end_of(started["run_id"])
         assert (end["status"], end["error"]["type"]) == ("failed", "ConfigError")
         assert world.ingested() == []
@@ -125,7 +125,7 @@ async def test_a_cancelled_review_asks_nobody(world: ReviewWorld) -> None:
         answer = await server.client.post(f"{API}/runs/{run['run_id']}/cancel")
         assert answer.json()["status"] == "cancelled"
         world.clock.advance(2 * DAY_S)
-        await server.runs.sweep()
+        await server.runs.sweep_gates()
         assert (await server.show(run["run_id"]))["status"] == "cancelled"
         assert world.ingested() == []
         assert world.store.gates.gates("local", state="open") == []
@@ -136,7 +136,7 @@ async def test_the_deadline_decides(world: ReviewWorld) -> None:
     async with served(world.context) as server:
         run = await waiting_run(server)
         world.clock.advance(2 * DAY_S)
-        await server.runs.sweep()
+        await server.runs.sweep_gates()
         end = await server.end_of(run["run_id"])
         assert end["output"]["review"]["decided_by"] == "deadline"
         assert world.ingested()

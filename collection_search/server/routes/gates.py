@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, HTTPException, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
 
 from ...contracts.review import (
@@ -18,14 +18,12 @@ from ...runtime.concurrency import offload
 from ...text.timestamps import iso_time
 from ...tools.reviews import build_review_request
 from ..access import Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
-from ..gate_decisions import decide_gate
+from ..gate_decisions import decide_gate, find_gate
 from ..opened import Base, context_of
 
 if TYPE_CHECKING:
-    from ...context import SearchContext
     from ...contracts.review import Gate
     from ...contracts.stored_lists import WaitingGate
-    from ..access import Caller
 
 router = APIRouter(tags=["gates"])
 
@@ -109,7 +107,7 @@ async def list_gates(
 @router.get("/gates/{gate_id}")
 async def read_gate(gate_id: GateId, caller: Viewer, base: Base) -> GateDetail:
     """Return one review: its candidates with their scores, and the decision if there is one."""
-    return await offload(_detail, await _find(gate_id, caller, base))
+    return await offload(_detail, await find_gate(gate_id, caller, base))
 
 
 @router.post("/gates/{gate_id}/decision", status_code=202)
@@ -120,12 +118,12 @@ async def decide(
 
     For a run of this server it is the run, as `GET /runs/{run_id}` returns it.
     """
-    gate, runs = await _find(gate_id, caller, base), getattr(request.app.state, "runs", None)
+    gate, runs = await find_gate(gate_id, caller, base), getattr(request.app.state, "runs", None)
     given = decision.model_dump()
     decided = await decide_gate(gate, given, caller=caller, base=base, runs=runs)
     if decided.run is not None:
         return decided.run
-    stored = await _find(gate_id, caller, base)
+    stored = await find_gate(gate_id, caller, base)
     asked = decided.output["request"] if decided.output else None
     is_running = decided.output is None
     return GateOutcome(
@@ -135,15 +133,6 @@ async def decide(
         review=stored.decision or None,  # type: ignore[arg-type]
         next_gate_id=asked["gate_id"] if asked else None,
     )
-
-
-async def _find(gate_id: str, caller: Caller, base: SearchContext) -> Gate:
-    """Return the caller's gate. Raises HTTPException with status 404."""
-    gates = (await context_of(base, caller).storage()).gates
-    gate = await offload(gates.get, caller.tenant, gate_id)
-    if gate is None:
-        raise HTTPException(404, f"There is no review {gate_id!r}.")
-    return gate
 
 
 def _summary(gate: WaitingGate) -> GateSummary:

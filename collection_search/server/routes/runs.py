@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...contracts.server_run import RunGraph
 from ..access import Caller, Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
+from ..gate_decisions import decide_gate, find_gate
+from ..opened import Base  # noqa: TC001
 from ..runs.current import Runs  # noqa: TC001
 from ..runs.event_stream import follow_run
 from ..runs.result_facts import read_result_facts
@@ -48,7 +50,7 @@ async def start_run(request: RunRequest, caller: Reviewer, runs: Runs) -> dict[s
     run = await runs.start(
         caller.tenant, caller.user, request.graph, request.input, request.context
     )
-    return view_run(run, is_queued=runs.is_queued(run))
+    return view_run(run, is_queued=runs.tasks.is_queued(run))
 
 
 @router.get("")
@@ -57,7 +59,7 @@ async def list_runs(
 ) -> dict[str, Any]:
     """Return the tenant's last runs, the newest first, without their output."""
     found = await runs.recent(caller.tenant, limit=limit)
-    shown = [view_run(run, is_queued=runs.is_queued(run), is_short=True) for run in found]
+    shown = [view_run(run, is_queued=runs.tasks.is_queued(run), is_short=True) for run in found]
     return {"runs": shown}
 
 
@@ -66,7 +68,7 @@ async def show_run(run_id: str, caller: Viewer, runs: Runs) -> dict[str, Any]:
     """Return a run with its output, and `result_facts`: by URL, date and whether it is stored."""
     run = await find_run(runs, caller, run_id)
     facts = await read_result_facts(run, await runs.context_of(caller.tenant))
-    return {**view_run(run, is_queued=runs.is_queued(run)), "result_facts": facts}
+    return {**view_run(run, is_queued=runs.tasks.is_queued(run)), "result_facts": facts}
 
 
 @router.get("/{run_id}/events", response_class=Response)
@@ -87,7 +89,7 @@ async def run_events(
 async def cancel_run(run_id: str, caller: Reviewer, runs: Runs) -> dict[str, Any]:
     """End a run; its calls in progress are given up."""
     run = await find_run(runs, caller, run_id)
-    if not await runs.cancel(run, caller.user):
+    if not await runs.tasks.cancel(run, caller.user):
         ended = await find_run(runs, caller, run_id)
         raise HTTPException(409, f"The run has ended already: it is {ended.status}.")
     return view_run(await find_run(runs, caller, run_id))
@@ -95,14 +97,15 @@ async def cancel_run(run_id: str, caller: Reviewer, runs: Runs) -> dict[str, Any
 
 @router.post("/{run_id}/resume", status_code=202)
 async def resume_run(
-    run_id: str, answer: GateAnswer, caller: Reviewer, runs: Runs
+    run_id: str, answer: GateAnswer, caller: Reviewer, runs: Runs, base: Base
 ) -> dict[str, Any]:
     """Decide the gate at which the run waits; the run goes on in the background."""
     run = await find_run(runs, caller, run_id)
     if run.status != "waiting" or run.gate_id is None:
         raise HTTPException(409, f"The run does not wait for a decision: it is {run.status}.")
-    decided = await runs.resume(run, answer.decision, user=caller.user) or run
-    return view_run(decided, is_queued=runs.is_queued(decided))
+    gate = await find_gate(run.gate_id, caller, base)
+    decided = await decide_gate(gate, answer.decision, caller=caller, base=base, runs=runs)
+    return decided.run or view_run(run)
 
 
 async def find_run(runs: RunManager, caller: Caller, run_id: str) -> ServerRun:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from langgraph.graph import START
 
 from ...contracts.state import CollectionReviewOutput, CollectionSearchOutput
 from ...errors import CollectionSearchError
@@ -15,7 +18,7 @@ from .caller_choices import read_run_choices
 from .masking import RunMask
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncGenerator, Mapping
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
@@ -37,7 +40,7 @@ _OUTPUTS: Final[dict[str, type[Any]]] = {
 }
 _INTERRUPTED: Final[RunProblem] = {
     "type": "Interrupted",
-    "message": "The server's process ended before the run's first step was kept. Start it again.",
+    "message": "The server's process ended before the run's input was kept. Start it again.",
 }
 
 logger = logging.getLogger(__name__)
@@ -65,22 +68,20 @@ class GraphRuns:
     owner: str
     changes: Changes
 
-    async def execute(
-        self,
-        run: ServerRun,
-        given: Mapping[str, Any] | None = None,
-        context: SearchContext | None = None,
-    ) -> RunChange:
-        """Run the graph to its end or next gate, and return what became of the run.
+    async def execute(self, run: ServerRun, context: SearchContext | None = None) -> RunChange:
+        """Run the graph from its last checkpoint to its end or next gate; return what became of it.
 
-        Without `given` it goes on from its last checkpoint, and without a context with its own
-        choices. An error of the run is part of what is returned. Raises RunLost.
+        Without a context the run's own choices are read again. An error of the run is part of what
+        is returned. Raises RunLost.
         """
         try:
-            if given is None and not await self._has_checkpoint(run):
+            kept = await self.graphs[run.graph].aget_state(_config(run))
+            if not kept.values:
                 return {"status": "interrupted", "error": _INTERRUPTED}
-            context = context or await read_run_choices(self.base, run)
-            return await self._executed(run, given, context)
+            masks = await offload(RunMask, kept.values["question"])
+            return await self._executed(
+                run, context or await read_run_choices(self.base, run), masks
+            )
         except RunLost:
             raise
         except Exception as error:
@@ -89,13 +90,18 @@ class GraphRuns:
             problem = {"type": type(error).__name__, "message": error_message(error)}
             return {"status": "failed", "error": problem}  # type: ignore[typeddict-item]
 
+    @property
+    def checkpointer(self) -> Any:
+        """Return where the graphs keep their checkpoints."""
+        return self.graphs["collection_review"].checkpointer
+
+    async def keep_input(self, run: ServerRun, given: Mapping[str, Any]) -> None:
+        """Keep the input as the run's first checkpoint, from which any process can execute it."""
+        await self.graphs[run.graph].aupdate_state(_config(run), dict(given), as_node=START)
+
     async def forget(self, run: ServerRun) -> None:
         """Delete the run's checkpoints."""
-        await self.graphs[run.graph].checkpointer.adelete_thread(run.run_id)  # type: ignore[union-attr]
-
-    async def _has_checkpoint(self, run: ServerRun) -> bool:
-        snapshot = await self.graphs[run.graph].aget_state(_config(run))
-        return bool(snapshot.values)
+        await self.checkpointer.adelete_thread(run.run_id)
 
     async def _tell(self, run: ServerRun, event: RunEvent) -> None:
         """Store an event. Raises RunLost."""
@@ -106,21 +112,18 @@ class GraphRuns:
             raise RunLost(run.run_id)
         self.changes.tell(run.run_id)
 
-    async def _executed(
-        self, run: ServerRun, given: Mapping[str, Any] | None, context: SearchContext
-    ) -> RunChange:
+    async def _executed(self, run: ServerRun, context: SearchContext, masks: RunMask) -> RunChange:
         graph, config = self.graphs[run.graph], _config(run)
-        question = (given or (await graph.aget_state(config)).values)["question"]
-        masks = await offload(RunMask, question)
         stream = graph.astream(
-            given,
+            None,
             config,
             context=context,
             stream_mode="custom",
             durability=_DURABILITY[run.graph],
         )
-        async for event in stream:
-            await self._tell(run, await offload(masks.mask, event))
+        async with aclosing(cast("AsyncGenerator[Any, None]", stream)) as events:
+            async for event in events:  # what is lost here has written its last when it is closed
+                await self._tell(run, await offload(masks.mask, event))
         return await offload(_result, run, await graph.aget_state(config), masks)
 
 

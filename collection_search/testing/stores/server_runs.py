@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from ...contracts.server_run import ServerRun
+from ...contracts.server_run import ENDED, ServerRun
 from ..clock import FakeClock
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class RunStoreContract:
         assert len(self.store.events("one", "run-1")) == 1
 
     def test_one_of_two_changes_wins(self) -> None:
-        """The status is compared and set in one step; an ended run has no owner."""
+        """The status is compared and set in one step; an ended run keeps its owner."""
         self.store.add(RUN)
         self.clock.advance(5)
         output = {"outcome": "search_completed", "score": float("nan")}
@@ -98,22 +98,36 @@ class RunStoreContract:
         assert not self.store.change("one", "run-1", {"status": "cancelled"}, expected={"running"})
         run = self.store.get("one", "run-1")
         assert run is not None
-        assert (run.status, run.owner, run.ended_at) == ("done", "", self.clock.time())
+        assert (run.status, run.owner, run.ended_at) == ("done", "me", self.clock.time())
         assert run.output == output | {"score": None}
 
     def test_one_of_two_takes_over(self) -> None:
         """The run must have the owner that it had when it was read."""
         run = self.store.add(RUN)
-        assert [one.run_id for one in self.store.running()] == ["run-1"]
+        assert [one.run_id for one in self.store.unfinished()] == ["run-1"]
         assert self.store.take_over(run, "second")
         assert not self.store.take_over(run, "third")
+
+    def test_an_ended_run_is_unfinished_until_it_has_no_owner(self) -> None:
+        """Its owner has to clean up first; a run that waits without an owner is none."""
+        self.store.add(RUN)
+        self.store.add(replace(RUN, run_id="run-2"))
+        waiting: RunChange = {"status": "waiting", "owner": ""}
+        self.store.change("one", "run-2", waiting, expected={"running"})
+        self.store.change("one", "run-1", {"status": "done"}, expected={"running"})
+        assert [one.run_id for one in self.store.unfinished()] == ["run-1"]
+        assert self.store.forget_oldest("one", keep=0) == 0
+        assert self.store.change("one", "run-1", {"owner": ""}, expected=ENDED)
+        assert self.store.unfinished() == []
+        assert self.store.forget_oldest("one", keep=0) == 1
 
     def test_the_oldest_ended_runs_go(self) -> None:
         """Runs that go on stay, and events go with their run."""
         for n in range(4):
             self.store.add(replace(RUN, run_id=f"run-{n}"))
         for n in (1, 2, 3):
-            self.store.change("one", f"run-{n}", {"status": "failed"}, expected={"running"})
+            failed: RunChange = {"status": "failed", "owner": ""}
+            self.store.change("one", f"run-{n}", failed, expected={"running"})
         assert self.store.forget_oldest("one", keep=1) == 2
         assert [one.run_id for one in self.store.runs("one", limit=9)] == ["run-3", "run-0"]
         assert self.store.events("one", "run-1") == []

@@ -96,7 +96,7 @@ class SQLiteRuns:
             for name, value in change.items()
         }
         if status is not None and status not in ACTIVE:
-            values |= {"ended_at": self._clock(), "owner": ""}
+            values["ended_at"] = self._clock()
         given = ", ".join(f"{name} = :{name}" for name in values)
         old = ", ".join(f"'{one}'" for one in sorted(expected))
         which = {"tenant": tenant_id, "run": run_id, "its_owner": owner}
@@ -138,10 +138,12 @@ class SQLiteRuns:
             ).fetchall()
         return [StoredEvent(*row) for row in rows]
 
-    def running(self) -> list[ServerRun]:
-        """Return the running runs of all tenants with their owners, the oldest first."""
+    def unfinished(self) -> list[ServerRun]:
+        """Return the runs of all tenants that run, and the ended ones that still have an owner."""
         with self._database.read() as connection:
-            rows = connection.execute(f"{_SHORT} WHERE status = 'running' ORDER BY id").fetchall()
+            rows = connection.execute(
+                f"{_SHORT} WHERE status = 'running' OR owner != '' ORDER BY id"
+            ).fetchall()
         return [_run(row) for row in rows]
 
     def take_over(self, run: ServerRun, owner: str) -> bool:
@@ -155,7 +157,8 @@ class SQLiteRuns:
         with self._database.write() as connection:
             deleted = connection.execute(
                 "DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE tenant_id = ?"
-                " AND status NOT IN ('running', 'waiting') ORDER BY id DESC LIMIT -1 OFFSET ?)",
+                " AND status NOT IN ('running', 'waiting') ORDER BY id DESC LIMIT -1 OFFSET ?)"
+                " AND owner = ''",
                 (tenant_id, keep),
             )
             return deleted.rowcount

@@ -7,7 +7,7 @@ CREATE TABLE runs (
     collection TEXT NOT NULL,
     status TEXT NOT NULL
         CHECK (status IN ('running', 'waiting', 'done', 'failed', 'cancelled', 'interrupted')),
-    owner TEXT NOT NULL,                -- empty: nobody executes it
+    owner TEXT NOT NULL,                -- empty: nobody executes it or cleans up after it
     created_at REAL NOT NULL,
     ended_at REAL,
     outcome TEXT,
@@ -19,7 +19,7 @@ CREATE TABLE runs (
     last_event INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX runs_of_tenant ON runs (tenant_id, id);
-CREATE INDEX runs_at_work ON runs (status) WHERE status = 'running';
+CREATE INDEX runs_at_work ON runs (id) WHERE status = 'running' OR owner != '';
 
 CREATE TABLE events (
     run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,

@@ -1,0 +1,237 @@
+"""Runs whose decision, cancellation, end or process comes at a bad moment."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from support.review_world import DAY_S, ReviewWorld
+from support.scripted_world import INPUT, good_pages
+from support.served_runs import API, served
+from support.waiting import wait_until_async
+
+from collection_search import SearchContext, Settings
+from collection_search.adapters.stores.sqlite.run_history import SQLiteRuns
+from collection_search.errors import StoreError
+from collection_search.server.runs.graph_runs import compile_graphs
+from collection_search.server.runs.manager import RunManager
+from collection_search.testing import RecordingTrigger, ScriptedAdapter
+from collection_search.tools.ingestion.ownership import this_process
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from collection_search.contracts.search import ProviderSearchResult
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReviewWorld:
+    monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(tmp_path))
+    return ReviewWorld(tmp_path)
+
+
+class HeldAdapter:
+    """A provider that answers once it is released."""
+
+    provider_name = "held"
+
+    def __init__(self) -> None:
+        self.called, self.released = asyncio.Event(), asyncio.Event()
+
+    def search(self, query: str, *, max_results: int) -> list[ProviderSearchResult]:
+        raise NotImplementedError
+
+    async def asearch(self, query: str, *, max_results: int) -> list[ProviderSearchResult]:
+        self.called.set()
+        await self.released.wait()
+        return good_pages()
+
+
+class FailingRuns(SQLiteRuns):
+    """A store whose next writes of a status fail."""
+
+    failures = 0
+
+    def change(self, tenant_id: str, run_id: str, change: Any, **conditions: Any) -> bool:
+        if self.failures and "status" in change:
+            self.failures -= 1
+            raise StoreError("The disk is full.")
+        return super().change(tenant_id, run_id, change, **conditions)
+
+
+class Servers:
+    """Managers on one data folder and the same checkpoints, as those of several servers."""
+
+    def __init__(self, settings: Settings, adapter: Any) -> None:
+        self.context = SearchContext(
+            provider=adapter, settings=settings, trigger=RecordingTrigger()
+        )
+        self.checkpoints = InMemorySaver()
+        self.store = FailingRuns(settings.runs_path)
+
+    def start(self) -> RunManager:
+        graphs = compile_graphs(self.checkpoints)
+        return RunManager(self.context, self.store, graphs)
+
+    async def reach(self, run_id: str, status: str) -> None:
+        def has_reached() -> bool:
+            run = self.store.get("local", run_id)
+            return run is not None and run.status == status
+
+        await wait_until_async(has_reached)
+
+    async def are_clean(self) -> None:
+        """Wait until nothing is left to be cleaned, and look at the checkpoints."""
+        await wait_until_async(lambda: not self.store.unfinished())
+        assert not self.checkpoints.storage
+        assert not self.checkpoints.writes
+
+
+async def begin(manager: RunManager) -> str:
+    """Start a run and return its id."""
+    return (await manager.start("local", "ann", "collection_search", INPUT)).run_id
+
+
+async def test_a_decision_before_the_run_has_come_to_wait_is_carried_out(
+    world: ReviewWorld,
+) -> None:
+    """Many runs are decided the moment their gate can be seen; each goes on at once."""
+    async with served(world.context) as server:
+        runs = [await server.start("collection_review", **INPUT) for _ in range(15)]
+        decided: set[str] = set()
+        while len(decided) < len(runs):
+            seen = (await server.client.get(f"{API}/gates")).json()["gates"]
+            for gate in seen:
+                answer = await server.client.post(
+                    f"{API}/gates/{gate['gate_id']}/decision", json={"status": "approved"}
+                )
+                assert answer.status_code == 202, answer.text
+                decided.add(gate["gate_id"])
+            await asyncio.sleep(0)
+        ends = await asyncio.gather(*(server.end_of(run["run_id"]) for run in runs))
+        assert {end["status"] for end in ends} == {"done"}
+        assert {end["output"]["review"]["status"] for end in ends} == {"approved"}
+
+
+async def test_a_cancelled_run_leaves_no_gate(world: ReviewWorld) -> None:
+    """Although it is cancelled after its gate is open, and before it is stored as waiting."""
+    async with served(world.context) as server:
+        run = await server.start("collection_review", **INPUT)
+        await wait_until_async(lambda: world.store.gates.gates("local", state="open"))
+        await server.client.post(f"{API}/runs/{run['run_id']}/cancel")
+        assert (await server.show(run["run_id"]))["status"] == "cancelled"
+        await wait_until_async(lambda: not server.runs.store.unfinished())
+        assert world.store.gates.gates("local", state="open") == []
+        world.clock.advance(2 * DAY_S)
+        assert world.store.gates.unfinished() == []
+
+
+async def test_an_answer_that_comes_too_late_is_a_conflict(world: ReviewWorld) -> None:
+    """By the run as by its gate."""
+    async with served(world.context) as server:
+        run = await server.start("collection_review", **INPUT)
+        await wait_until_async(
+            lambda: server.runs.store.get("local", run["run_id"]).status == "waiting"  # type: ignore[union-attr]
+        )
+        gate_id = (await server.show(run["run_id"]))["gate_id"]
+        world.clock.advance(2 * DAY_S)
+        decision = {"status": "approved"}
+        path = f"{API}/runs/{run['run_id']}/resume"
+        by_run = await server.client.post(path, json={"decision": decision})
+        by_gate = await server.client.post(f"{API}/gates/{gate_id}/decision", json=decision)
+        assert (by_run.status_code, by_gate.status_code) == (409, 409)
+        assert "deadline" in by_run.json()["error"]["message"]
+
+
+async def test_an_end_that_could_not_be_stored_is_stored_by_the_next_sweep(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The run does not stay at work for ever, and its searches are not repeated."""
+    adapter = ScriptedAdapter(good_pages())
+    servers = Servers(settings, adapter)
+    manager = servers.start()
+    servers.store.failures = 1
+    run_id = await begin(manager)
+    await wait_until_async(lambda: "could not be kept: The disk is full." in caplog.text)
+    searches = len(adapter.requests)
+    await manager.tasks.recover()
+    await servers.reach(run_id, "done")
+    assert len(adapter.requests) == searches
+    await servers.are_clean()
+    await manager.close()
+
+
+async def test_a_queued_run_goes_on_in_the_next_server(settings: Settings) -> None:
+    """It has had no turn, so nothing but its input is kept."""
+    adapter = HeldAdapter()
+    few = settings.model_copy(update={"server_runs_per_tenant": 1})
+    servers = Servers(few, adapter)
+    before = servers.start()
+    runs = [await begin(before) for _ in range(3)]
+    await adapter.called.wait()
+    await before.close()
+    adapter.released.set()
+    after = servers.start()
+    await after.tasks.recover()
+    for run_id in runs:
+        await servers.reach(run_id, "done")
+    await servers.are_clean()
+    await after.close()
+
+
+async def test_a_run_that_another_server_cancels_leaves_no_checkpoint(settings: Settings) -> None:
+    """The server that executes it deletes them, as soon as it learns of the end."""
+    adapter = HeldAdapter()
+    servers = Servers(settings, adapter)
+    executing, cancelling = servers.start(), servers.start()
+    run_id = await begin(executing)
+    await adapter.called.wait()
+    run = await cancelling.find("local", run_id)
+    assert run is not None
+    assert await cancelling.tasks.cancel(run, "bob")
+    adapter.released.set()
+    await servers.are_clean()
+    await executing.close()
+    await cancelling.close()
+
+
+async def test_the_next_server_cleans_up_after_a_run_that_has_ended(settings: Settings) -> None:
+    """Its server was stopped after the end was stored and before the checkpoints were deleted."""
+    servers = Servers(settings, adapter := HeldAdapter())
+    before = servers.start()
+    run_id = await begin(before)
+    await adapter.called.wait()
+    await before.close()
+    left = servers.store.get("local", run_id)
+    assert left is not None
+    servers.store.take_over(left, f"{this_process()}/stopped")
+    servers.store.change("local", run_id, {"status": "done"}, expected={"running"})
+    assert servers.checkpoints.storage
+    after = servers.start()
+    await after.tasks.recover()
+    await servers.are_clean()
+    await after.close()
+
+
+async def test_a_failing_sweep_is_not_the_last(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nor do the other parts of the sweep wait for the next one."""
+    monkeypatch.setattr("collection_search.server.lifespan.SWEEP_S", 0.01)
+    parts = {"gates": 0, "runs": 0}
+
+    async def failing(manager: RunManager) -> None:
+        parts["gates"] += 1
+        raise KeyError("a row without a column")
+
+    async def counting(tasks: Any) -> None:
+        parts["runs"] += 1
+
+    monkeypatch.setattr(RunManager, "sweep_gates", failing)
+    monkeypatch.setattr("collection_search.server.runs.run_tasks.RunTasks.recover", counting)
+    context = SearchContext(provider=ScriptedAdapter(good_pages()), settings=settings)
+    async with served(context):
+        await wait_until_async(lambda: min(parts.values()) > 2)
+    assert "a row without a column" in caplog.text
