@@ -83,6 +83,50 @@ def assert_fits(page: Page) -> None:
     assert too_wide == []
 
 
+@pytest.mark.parametrize("language", ["en-US", "de-DE"])
+def test_the_navigation_is_whole_at_every_width(
+    host: Host, open_page: Callable[..., Page], language: str
+) -> None:
+    """No view is hidden at an edge."""
+    page = open_page(host, locale=language)
+    settled(page)
+    for width in (320, 360, 480, 769, 900, 961, 1280):
+        page.set_viewport_size({"width": width, "height": 740})
+        assert_fits(page)
+        assert page.evaluate(
+            """() => {
+              const room = document.querySelector("nav.views").getBoundingClientRect();
+              return [...document.querySelectorAll("nav.views a")].every(link => {
+                const box = link.getBoundingClientRect();
+                return box.left >= room.left - 1 && box.right <= room.right + 1;
+              });
+            }"""
+        ), width
+
+
+@pytest.mark.parametrize("name", ["run", "review"])
+def test_what_has_the_focus_is_not_covered(
+    host: Host, places: Places, open_page: Callable[..., Page], name: str
+) -> None:
+    """Going back with the keyboard on a narrow screen, below a bar that stays at the top."""
+    page = open_page(host, places.of(name), viewport=NARROW, reduced_motion="reduce")
+    settled(page)
+    page.locator("#results input").last.focus()
+    covered = []
+    for _ in range(20):
+        page.keyboard.press("Shift+Tab")
+        covered += page.evaluate(
+            """() => {
+              const focused = document.activeElement;
+              const box = focused.getBoundingClientRect();
+              const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+              const bar = top?.closest(".bar-of-actions");
+              return bar && !bar.contains(focused) ? [focused.outerHTML.slice(0, 100)] : [];
+            }"""
+        )
+    assert covered == []
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_is_accessible(
     host: Host, places: Places, open_page: Callable[..., Page], view: str

@@ -125,6 +125,22 @@ def test_a_late_answer_does_not_cover_the_sign_in(
     expect(page.locator("#who")).to_contain_text("ann")
 
 
+def test_the_next_user_sees_nothing_of_the_last(
+    guarded: Guarded, open_page: Callable[..., Page], collection: str
+) -> None:
+    """Neither what was typed nor the collection that was used last."""
+    page = open_page(guarded.host)
+    sign_in(page, guarded.tokens["reviewer"])
+    ask(page, HERONS, collection, provider="searxng")
+    page.locator("nav.views a[href='#/ask']").click()
+    page.locator("#question").fill("Something that is nobody else's business?")
+    page.locator("#sign-out").click()
+    sign_in(page, guarded.tokens["admin"])
+    expect(page.locator("#who")).to_contain_text("eve")
+    expect(page.locator("#question")).to_have_value("")
+    assert page.evaluate("JSON.stringify({...localStorage})") == "{}"
+
+
 def test_a_viewer_sees_no_deeds(guarded: Guarded, open_page: Callable[..., Page]) -> None:
     """Everything can be read; nothing that starts, decides or deletes is offered."""
     page = open_page(guarded.host)

@@ -60,6 +60,12 @@ class PageApi:
         wait_until(lambda: self.get(f"/runs/{run_id}")["status"] != "running", timeout_s=PATIENCE_S)
         return self.get(f"/runs/{run_id}")
 
+    def filled(self, collection: str, question: str = QUESTION, **given: Any) -> None:
+        """Run with ingestion, and return once the pages are stored."""
+        run = self.run(collection, question, auto_ingest=True, **given)
+        ticket = f"/tickets/{run['output']['ingestion']['ticket']}"
+        wait_until(lambda: self.get(ticket)["done"], timeout_s=PATIENCE_S)
+
     def documents(self, collection: str) -> list[dict[str, Any]]:
         """Return the first documents of a collection."""
         found: list[dict[str, Any]] = self.get(f"/collections/{collection}/documents")["documents"]

@@ -57,7 +57,11 @@ export async function send(method, url, { body, signal, headers = {}, patience }
 
 async function json(method, parts, options = {}) {
   const response = await send(method, address(parts, options.query), options);
-  return response.status === 204 ? null : response.json();
+  if (response.status === 204) return null;
+  return response.json().catch((cause) => { // something between here and the server answered
+    if (options.signal?.aborted) throw cause;
+    throw new ApiError(0, { error: { type: cause.name } });
+  });
 }
 
 export const api = {

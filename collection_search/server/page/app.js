@@ -15,7 +15,7 @@ import { caller, forget, identify } from "./session.js";
 import * as settings from "./settings.js";
 import { showSignIn } from "./signin.js";
 import { setToken } from "./storage.js";
-import { empty, errorBox } from "./widgets.js";
+import { closeDialogs, empty, errorBox } from "./widgets.js";
 
 const ROUTES = [
   [/^\/?$|^\/ask$/, ask, "ask"],
@@ -53,8 +53,14 @@ function decoded(text) {
   }
 }
 
-async function draw({ focus = true } = {}) {
+/** End what the view that is shown still does. */
+function leave() {
   leaving.abort();
+  closeDialogs();
+}
+
+async function draw({ focus = true } = {}) {
+  leave();
   leaving = new AbortController();
   const { signal } = leaving;
   const { view, name, params } = place();
@@ -91,7 +97,7 @@ function signOut() {
 }
 
 function signIn() {
-  leaving.abort();
+  leave();
   forget();
   drawHeader("", { redraw: signIn, signOut });
   document.documentElement.lang = locale();

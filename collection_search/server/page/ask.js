@@ -1,12 +1,12 @@
 /** The form of a question, and the runs of the past. */
 
-import { ApiError, api } from "./api.js";
+import { api } from "./api.js";
 import { autoIngest } from "./auto_ingest.js";
 import { el, fill } from "./dom.js";
 import { usd } from "./format.js";
 import { t, word } from "./i18n.js";
 import { pastRuns } from "./runs_list.js";
-import { may, offer } from "./session.js";
+import { draft, may, offer } from "./session.js";
 import { recall, remember } from "./storage.js";
 import { busy, clearFieldErrors, errorBox, field, fieldError, heading, load, notice } from "./widgets.js";
 
@@ -16,7 +16,6 @@ const IDS = {
   quality_mode: "quality-mode", provider: "provider", max_candidates: "max-candidates",
   auto_ingest_min_score: "auto-ingest-min-score", auto_ingest_top_k: "auto-ingest-top-k",
 };
-const draft = {}; // what was typed, while other views are shown
 
 export function show(main, _, signal) {
   return load(main, async () => view(await offer({ fresh: true }), signal), signal);
@@ -93,7 +92,7 @@ function questionForm(options, signal) {
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    busy(submit, () => start(form, payload, problem));
+    busy(submit, () => start(form, { payload, problem, signal }));
   });
   return form;
 }
@@ -138,23 +137,32 @@ function readForm(inputs, review, auto) {
   };
 }
 
-async function start(form, payload, problem) {
+async function start(form, { payload, problem, signal }) {
   clearFieldErrors(form);
   fill(problem);
   const body = payload();
   const wrong = [...form.elements].find((input) => input.willValidate && !input.checkValidity());
-  if (wrong) return point([[wrong.id, t("ask.invalid", { said: wrong.validationMessage })]]);
+  if (wrong) return point([[wrong.id, invalid(wrong)]]);
   try {
     const run = await api.post(["runs"], body);
+    if (signal.aborted) return; // the past runs have it
     remember("collection", body.input.collection_scope);
-    for (const name of Object.keys(draft)) delete draft[name];
+    draft.clear();
     location.hash = `#/runs/${encodeURIComponent(run.run_id)}`;
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    const unplaced = point(error.fields.map((each) =>
+    const fields = error.fields ?? [];
+    const unplaced = point(fields.map((each) =>
       [IDS[String(each.field).split(".").pop()], each.message]));
-    if (!error.fields.length || unplaced) fill(problem, errorBox(error));
+    if (!fields.length || unplaced) fill(problem, errorBox(error));
   }
+}
+
+/** Return what is wrong with a field, in the page's language. */
+function invalid(input) {
+  const { valueMissing, tooLong } = input.validity;
+  if (valueMissing && input.type !== "number") return t("invalid.missing");
+  if (tooLong) return t("invalid.long", { most: input.maxLength });
+  return t(input.step > 1 ? "invalid.steps" : "invalid.range", input);
 }
 
 /** Show errors at their fields, go to the first one, and return whether one has no field. */
@@ -162,7 +170,6 @@ function point(errors) {
   const placed = errors.filter(([id, message]) => id && fieldError(id, message));
   if (placed.length) {
     const first = document.getElementById(placed[0][0]);
-    first.closest("details")?.setAttribute("open", "");
     first.focus();
   }
   return placed.length < errors.length;
@@ -202,15 +209,15 @@ function costs(found) {
 
 function keep(form) {
   for (const input of form.elements) {
-    if (input.id) draft[input.id] = input.type === "checkbox" ? input.checked : input.value;
+    if (input.id) draft.set(input.id, input.type === "checkbox" ? input.checked : input.value);
   }
 }
 
 function restore(form) {
   for (const input of form.elements) {
-    if (!(input.id in draft)) continue;
-    if (input.type === "checkbox") input.checked = draft[input.id];
-    else input.value = draft[input.id];
+    if (!draft.has(input.id)) continue;
+    if (input.type === "checkbox") input.checked = draft.get(input.id);
+    else input.value = draft.get(input.id);
   }
   form.querySelector("#auto-ingest-toggle").dispatchEvent(new Event("change"));
 }

@@ -35,7 +35,7 @@ function upkeep(info, { told, again, signal }) {
     may("reviewer") && button(t("coverage.refresh"), refresh, { id: "refresh" }),
     may("reviewer") && button(t("coverage.verifyAll"),
       guarded(() => verify(info, null, again)), { id: "verify" }),
-    may("admin") && button(t("coverage.delete"), guarded(() => remove(info)),
+    may("admin") && button(t("coverage.delete"), guarded(() => remove(info, signal)),
       { id: "delete-collection", class: "danger" }));
 }
 
@@ -125,7 +125,7 @@ async function verify(info, one, again) {
   await again();
 }
 
-async function remove(info) {
+async function remove(info, signal) {
   const sure = await ask({
     title: t("coverage.deleteSure", { name: info.name }),
     text: t("coverage.deleteText", { n: info.documents }), yes: t("delete"), danger: true,
@@ -133,7 +133,7 @@ async function remove(info) {
   if (!sure) return;
   await api.delete(["collections", info.name]);
   toast(t("deleted"));
-  location.hash = "#/collections";
+  if (!signal.aborted) location.hash = "#/collections";
 }
 
 function refreshed(report) {

@@ -6,15 +6,17 @@ import { t } from "./i18n.js";
 import { busy, button, errorBox, fieldError } from "./widgets.js";
 
 /** Return the bar of a run's results; `list()` returns the list that is ticked. */
-export function crawlBar(run, list) {
+export function crawlBar(run, list, signal) {
   const count = el("span", { class: "count", "aria-live": "polite" });
   const collection = el("input", {
     id: "crawl-collection", value: run.collection, maxlength: 200, required: true, dir: "auto",
-    "aria-label": t("crawl.collection"), autocomplete: "off",
+    "aria-label": t("crawl.collection"), "aria-describedby": "crawl-collection-error",
+    autocomplete: "off",
   });
   const problem = el("div", {});
   const crawl = el("button", { type: "button", id: "crawl-selected", class: "primary" }, t("crawl.submit"));
-  crawl.addEventListener("click", () => busy(crawl, () => start(run, list(), collection, problem)));
+  crawl.addEventListener("click", () => busy(crawl, () =>
+    start(run, list(), { collection, problem, signal })));
   const element = el("div", { class: "bar-of-actions" },
     el("div", { class: "row" },
       button(t("select.all"), () => list().tick(() => true), { class: "small", id: "select-all" }),
@@ -34,7 +36,7 @@ export function crawlBar(run, list) {
   };
 }
 
-async function start(run, list, collection, problem) {
+async function start(run, list, { collection, problem, signal }) {
   fill(problem);
   const name = collection.value.trim();
   if (!name) {
@@ -46,6 +48,7 @@ async function start(run, list, collection, problem) {
     const ticket = await api.post(["ingestions"], {
       collection: name, run_id: run.run_id, urls: list.chosen,
     });
+    if (signal.aborted) return;
     location.hash = `#/runs/${encodeURIComponent(run.run_id)}?ticket=${encodeURIComponent(ticket.ticket_id)}`;
   } catch (error) {
     fill(problem, errorBox(error));

@@ -4,8 +4,8 @@ import { api } from "./api.js";
 import { t } from "./i18n.js";
 import { ask, toast } from "./widgets.js";
 
-/** Approve these pages after a confirmation. Raises ApiError. */
-export async function decide(gate, { approved, added, comment }) {
+/** Approve these pages after a confirmation. `signal` ends with the view. Raises ApiError. */
+export async function decide(gate, { approved, added, comment }, signal) {
   const n = approved.length + added.length;
   if (!n) {
     toast(t("gate.nothing"));
@@ -17,26 +17,27 @@ export async function decide(gate, { approved, added, comment }) {
   });
   if (!sure) return;
   const all = approved.length === gate.candidates.length;
-  await send(gate, {
+  await send(gate, signal, {
     status: all ? "approved" : "partial", approved_urls: approved, added_urls: added,
     ...(comment ? { comment } : {}),
   });
 }
 
 /** Reject all pages after a confirmation that asks why. Raises ApiError. */
-export async function reject(gate) {
+export async function reject(gate, signal) {
   const comment = await ask({
     title: t("gate.rejectSure"), text: t("gate.rejectText"), yes: t("gate.reject"),
     danger: true, comment: true,
   });
   if (comment === null) return;
-  await send(gate, { status: "rejected", ...(comment ? { comment } : {}) });
+  await send(gate, signal, { status: "rejected", ...(comment ? { comment } : {}) });
 }
 
-async function send(gate, decision) {
+async function send(gate, signal, decision) {
   const answer = await api.post(["gates", gate.gate_id, "decision"], decision);
   toast(t("gate.decided"));
   dispatchEvent(new Event("gates-changed"));
+  if (signal.aborted) return;
   location.hash = answer?.run_id ? `#/runs/${encodeURIComponent(answer.run_id)}` : "#/reviews";
   if (!answer?.run_id) dispatchEvent(new HashChangeEvent("hashchange"));
 }

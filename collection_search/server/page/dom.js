@@ -35,8 +35,8 @@ export function fill(node, ...children) {
 
 // Controls, marks of direction and invisible characters: what a text must not do unseen.
 const UNSEEN = new RegExp(
-  "[\\u0000-\\u0008\\u000B\\u000C\\u000E-\\u001F\\u007F-\\u009F\\u061C\\u200B\\u200E\\u200F" +
-  "\\u2028-\\u202E\\u2060-\\u2069\\uFEFF\\uFFF9-\\uFFFB]|[\\u{E0000}-\\u{E007F}]", "gu");
+  "[\\u0000-\\u0008\\u000B\\u000C\\u000E-\\u001F\\u007F-\\u009F\\u034F\\u061C\\u180E\\u200B\\u200E\\u200F" +
+  "\\u2028-\\u202E\\u2060-\\u206F\\u2800\\u3164\\uFEFF\\uFFF9-\\uFFFB]|[\\u{E0000}-\\u{E007F}]", "gu");
 
 /** Return text from outside with its unseen characters made visible. */
 export function visible(text) {

@@ -68,11 +68,14 @@ export function when(value, { relative = true } = {}) {
     near ? distance(seconds) : full.format(date));
 }
 
-/** Return an element with a day. */
+const DATE_ALONE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Return an element with a day; a date without a time is the same day everywhere. */
 export function day(value) {
   const date = moment(value);
   if (!date) return el("span", {}, "–");
-  const form = new Intl.DateTimeFormat(locale(), { dateStyle: "medium" });
+  const zone = DATE_ALONE.test(value) ? { timeZone: "UTC" } : {};
+  const form = new Intl.DateTimeFormat(locale(), { dateStyle: "medium", ...zone });
   return el("time", { datetime: date.toISOString().slice(0, 10) }, form.format(date));
 }
 

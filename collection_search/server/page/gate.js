@@ -13,14 +13,14 @@ import { badge, button, errorBox, field, fieldError, heading, load, notice } fro
 const MAX_ADDED = 50;
 
 export function show(main, { id }, signal) {
-  return load(main, async () => view(await api.get(["gates", id], {}, signal)), signal);
+  return load(main, async () => view(await api.get(["gates", id], {}, signal), signal), signal);
 }
 
-function view(gate) {
+function view(gate, signal) {
   const open = (gate.state ?? "open") === "open";
   const canTick = open && may("reviewer");
   const good = (each) => each.embedding_rank_score >= gate.threshold && !each.criteria?.refused;
-  const bar = canTick && decisionBar(gate, () => list, good);
+  const bar = canTick && decisionBar(gate, () => list, { good, signal });
   const list = new ResultList(gate.candidates, {
     canTick, isTicked: good, threshold: gate.threshold, changed: () => bar && bar.update(),
   });
@@ -39,7 +39,7 @@ function view(gate) {
     bar && bar.element, el("h2", { class: "unseen" }, t("gate.candidates")), list.element);
 }
 
-function decisionBar(gate, list, good) {
+function decisionBar(gate, list, { good, signal }) {
   const problem = el("div", {});
   const count = el("span", { class: "count", "aria-live": "polite" });
   const added = el("textarea", { id: "added-urls", rows: 2, placeholder: "https://…", spellcheck: "false" });
@@ -54,7 +54,8 @@ function decisionBar(gate, list, good) {
   };
   const approve = button("", guarded(() => {
     const urls = addedUrls(added);
-    return urls && decide(gate, { approved: list().chosen, added: urls, comment: comment.value.trim() });
+    const given = { approved: list().chosen, added: urls, comment: comment.value.trim() };
+    return urls && decide(gate, given, signal);
   }), { class: "primary", id: "approve" });
   const element = el("div", { class: "bar-of-actions" },
     el("div", { class: "row" },
@@ -64,7 +65,7 @@ function decisionBar(gate, list, good) {
       button(t("select.none"), () => list().tick(() => false), { class: "small", id: "select-none" }),
       count),
     el("div", { class: "row" }, approve,
-      button(t("gate.reject"), guarded(() => reject(gate)), { id: "reject", class: "danger" })),
+      button(t("gate.reject"), guarded(() => reject(gate, signal)), { id: "reject", class: "danger" })),
     el("details", { class: "more whole" }, el("summary", {}, t("gate.more")),
       el("div", { class: "grid" },
         field(t("gate.add"), added, { hint: t("gate.addHint", { n: MAX_ADDED }) }),

@@ -24,20 +24,20 @@ export function show(main, { query }, signal) {
     }
     return [
       el("p", { class: "quiet", role: "status" }, t("gates.count", { n: found.total })),
-      el("ul", { id: "gates", class: "gates" }, found.gates.map((gate) => gateRow(gate))),
+      el("ul", { id: "gates", class: "gates" }, found.gates.map((gate) => gateRow(gate, signal))),
       pager({ total: found.total, offset, limit: LIMIT, go }),
     ];
   }, signal);
   return go(Number(query.get("offset")) || 0);
 }
 
-function gateRow(gate) {
+function gateRow(gate, signal) {
   const href = `#/reviews/${encodeURIComponent(gate.gate_id)}`;
   const problem = el("div", {});
   const quick = async () => {
     fill(problem);
     try {
-      await approveAtThreshold(gate);
+      await approveAtThreshold(gate, signal);
     } catch (error) {
       fill(problem, errorBox(error));
     }
@@ -66,10 +66,10 @@ export function deadline(gate) {
     t("gate.deadline"), " ", when(gate.deadline), ` · ${t(`policy.${policy}`)}`);
 }
 
-async function approveAtThreshold(row) {
-  const gate = await api.get(["gates", row.gate_id]);
+async function approveAtThreshold(row, signal) {
+  const gate = await api.get(["gates", row.gate_id], {}, signal);
   const urls = gate.candidates
     .filter((each) => each.embedding_rank_score >= gate.threshold && !each.criteria?.refused)
     .map((each) => each.url);
-  await decide(gate, { approved: urls, added: [], comment: "" });
+  await decide(gate, { approved: urls, added: [], comment: "" }, signal);
 }

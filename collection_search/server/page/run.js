@@ -27,7 +27,7 @@ const ENDED = new Set(["done", "failed", "cancelled", "interrupted"]);
 class RunView {
   #state = el("span", { id: "run-state", "aria-live": "polite" });
   #actions = el("div", { class: "row" });
-  #banner = el("div", {});
+  #banner = el("div", { "aria-live": "polite" });
   #outcome = el("div", {});
 
   constructor(run, ticket, signal) {
@@ -90,11 +90,13 @@ class RunView {
     const { run } = this;
     fill(this.#state, runBadge(run));
     const canStop = !ENDED.has(run.status) && may("reviewer");
+    const held = this.#actions.contains(document.activeElement) && document.activeElement.id;
     fill(this.#actions,
       run.status === "waiting" && run.gate_id && el("a", {
         class: "button primary", href: `#/reviews/${encodeURIComponent(run.gate_id)}`,
       }, t("run.decide")),
       canStop && button(t("run.cancel"), () => this.#cancel(), { id: "cancel" }));
+    if (held !== false) (document.getElementById(held) ?? this.element.querySelector("h1")).focus();
     if (run.status === "waiting") {
       fill(this.#outcome, notice("warn", t("run.waiting")));
     } else if (!ENDED.has(run.status)) fill(this.#outcome);

@@ -1,10 +1,14 @@
 /** Who uses the page, and what the server offers. */
 
 import { api } from "./api.js";
+import { remember } from "./storage.js";
 
 const RANKS = { viewer: 1, reviewer: 2, admin: 3 };
 let me = null;
 let options = null;
+
+/** What was typed into the form of a question, while other views are shown. */
+export const draft = new Map();
 
 /** Ask the server who calls. Raises ApiError. */
 export async function identify() {
@@ -17,10 +21,12 @@ export function caller() {
   return me;
 }
 
-/** Forget the caller and what was offered to him. */
+/** Forget the caller, what was offered to him and what he typed: another one may follow. */
 export function forget() {
   me = null;
   options = null;
+  draft.clear();
+  remember("collection", null);
 }
 
 /** Return whether the caller may do what needs this role. */

@@ -26,7 +26,7 @@ export async function busy(node, work) {
 
 /** Return what an error says, and what to do where only the page knows. */
 export function said(error) {
-  if (!(error instanceof ApiError)) return String(error?.message ?? error);
+  if (!(error instanceof ApiError)) return visible(error?.message ?? error);
   if (error.status === 0) return t(error.type === "TimeoutError" ? "error.slow" : "error.offline");
   if (error.message) return visible(error.message);
   return t(error.status >= 500 ? "error.server" : "error.refused", { status: String(error.status) });
@@ -56,19 +56,36 @@ export function loading() {
   return el("p", { class: "loading", role: "status" }, t("loading"));
 }
 
+const loads = new WeakMap(); // the last work of each place
+
 /**
  * Fill a place with what `work` returns; a failure is told there and can be tried again.
- * Nothing is filled once `signal` is aborted: another view has the place by then.
+ *
+ * Nothing is filled once `signal` is aborted, since another view has the place by then, or once a
+ * later work was begun for the place. A focus in the place stays there.
  */
 export async function load(place, work, signal) {
   if (place.id !== "main") place.classList.add("place");
+  const held = place.contains(document.activeElement) ? document.activeElement : null;
+  const isCurrent = () => !signal?.aborted && loads.get(place) === work;
+  loads.set(place, work);
   fill(place, loading());
   try {
     const children = await work();
-    if (!signal?.aborted) fill(place, children);
+    if (isCurrent()) fill(place, children);
   } catch (error) {
-    if (!signal?.aborted) fill(place, errorBox(error, () => load(place, work, signal)));
+    if (isCurrent()) fill(place, errorBox(error, () => load(place, work, signal)));
   }
+  if (held && isCurrent() && document.activeElement === document.body) refocus(place, held);
+}
+
+/** Focus what has the name of the element that had the focus, or the place. */
+function refocus(place, held) {
+  const name = held.getAttribute("aria-label");
+  const same = [...place.querySelectorAll("[aria-label]")]
+    .find((each) => name && each.getAttribute("aria-label") === name);
+  if (!same) place.tabIndex = -1;
+  (same ?? place).focus({ preventScroll: !same });
 }
 
 /** Tell something in passing. */
@@ -76,6 +93,11 @@ export function toast(text) {
   const node = el("div", { class: "toast" }, text);
   document.getElementById("toasts").append(node);
   setTimeout(() => node.remove(), 6000);
+}
+
+/** Decline all questions: their view is left. */
+export function closeDialogs() {
+  for (const dialog of document.querySelectorAll("dialog")) dialog.close("no");
 }
 
 /**
@@ -128,6 +150,7 @@ export function fieldError(id, message) {
   const place = document.getElementById(`${id}-error`);
   if (!input || !place) return false;
   input.setAttribute("aria-invalid", "true");
+  input.closest("details")?.setAttribute("open", "");
   place.hidden = false;
   place.textContent = visible(message);
   input.addEventListener("input", () => clearFieldError(input, place), { once: true });
