@@ -12,6 +12,8 @@ from .views import view_run
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from ...contracts.server_run import ServerRun, StoredEvent
+    from ...ports.run_store import RunStore
     from .manager import RunManager
 
 LOOK_S: Final = 1.0
@@ -28,8 +30,7 @@ async def follow_run(
     quiet_s = 0.0
     while True:
         change = manager.changes.next(run_id)
-        run = await manager.find(tenant, run_id)  # before the events: none comes after its end
-        events = await offload(manager.store.events, tenant, run_id, after=after)
+        run, events = await offload(_look, manager.store, tenant, run_id, after)
         for event in events:
             after = event.number
             yield write_event(event.type, event.data, number=event.number)
@@ -46,3 +47,11 @@ async def follow_run(
         if quiet_s >= KEEP_ALIVE_S:
             quiet_s = 0.0
             yield KEEP_ALIVE
+
+
+def _look(
+    store: RunStore, tenant: str, run_id: str, after: int
+) -> tuple[ServerRun | None, list[StoredEvent]]:
+    """Return a run and its events after a number; none comes after the end that it tells."""
+    run = store.get(tenant, run_id)
+    return run, store.events(tenant, run_id, after=after)

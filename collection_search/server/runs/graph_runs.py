@@ -103,14 +103,16 @@ class GraphRuns:
         """Delete the run's checkpoints."""
         await self.checkpointer.adelete_thread(run.run_id)
 
-    async def _tell(self, run: ServerRun, event: RunEvent) -> None:
+    async def _tell(self, run: ServerRun, event: RunEvent, masks: RunMask) -> None:
         """Store an event. Raises RunLost."""
-        is_ours = await offload(
-            self.store.append, run.tenant_id, run.run_id, [event], owner=self.owner
-        )
-        if not is_ours:
+        if not await offload(self._append, run, event, masks):
             raise RunLost(run.run_id)
         self.changes.tell(run.run_id)
+
+    def _append(self, run: ServerRun, event: RunEvent, masks: RunMask) -> bool:
+        """Mask and store an event; False where the run is not this owner's. Blocks."""
+        shown = masks.mask(event)
+        return self.store.append(run.tenant_id, run.run_id, [shown], owner=self.owner)
 
     async def _executed(self, run: ServerRun, context: SearchContext, masks: RunMask) -> RunChange:
         graph, config = self.graphs[run.graph], _config(run)
@@ -123,7 +125,7 @@ class GraphRuns:
         )
         async with aclosing(cast("AsyncGenerator[Any, None]", stream)) as events:
             async for event in events:  # what is lost here has written its last when it is closed
-                await self._tell(run, await offload(masks.mask, event))
+                await self._tell(run, event, masks)
         return await offload(_result, run, await graph.aget_state(config), masks)
 
 

@@ -156,14 +156,12 @@ class RunTasks:
             return change if await self._settle(run, change) else None
 
     async def _settle(self, run: ServerRun, change: RunChange) -> bool:
-        """Store what became of the run, and close the gate that it has passed."""
+        """Close the gate that the run has passed, and store what became of the run."""
+        if run.gate_id is not None and run.gate_id != change.get("gate_id"):
+            await offload((await self._gates()).close, run.tenant_id, run.gate_id)
         if change.get("status") == "waiting":
             change = {**change, "owner": ""}
-        if not await self._change(run, change, expected={"running"}, owner=self._owner):
-            return False
-        if run.gate_id is not None:
-            await offload((await self._gates()).close, run.tenant_id, run.gate_id)
-        return True
+        return await self._change(run, change, expected={"running"}, owner=self._owner)
 
     async def _resume_decided(self, run: ServerRun, gate_id: str) -> None:
         """Resume a run whose gate was decided before the run was stored as one that waits."""
