@@ -20,6 +20,7 @@ from ...tools.reviews import build_review_request
 from ..access import Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
 from ..app_tasks import Tasks  # noqa: TC001
 from ..gate_decisions import decide_gate
+from ..numbers import Count  # noqa: TC001
 from ..opened import Base, context_of
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class GateOutcome(BaseModel):
 async def list_gates(
     caller: Viewer,
     base: Base,
-    offset: Annotated[int, Query(ge=0)] = 0,
+    offset: Annotated[Count, Query()] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     collection: Annotated[str | None, Query(max_length=200)] = None,
 ) -> GateList:
