@@ -8,7 +8,8 @@ from fastapi import APIRouter, Header, HTTPException, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...contracts.server_run import RunGraph
-from ..access import Caller, Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
+from ..access import Caller, IsAllowed, Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
+from ..numbers import Count, HeaderCount  # noqa: TC001
 from ..runs.current import Runs  # noqa: TC001
 from ..runs.event_stream import follow_run
 from ..runs.result_facts import read_result_facts
@@ -74,13 +75,15 @@ async def run_events(
     run_id: str,
     caller: Viewer,
     runs: Runs,
-    after: Annotated[int, Query(ge=0)] = 0,
-    last_event_id: Annotated[int, Header(ge=0)] = 0,
+    is_allowed: IsAllowed,
+    *,
+    after: Annotated[Count, Query()] = 0,
+    last_event_id: Annotated[HeaderCount, Header()] = 0,
 ) -> Response:
     """Send the run's events from its beginning, or after a number, until its end."""
     await find_run(runs, caller, run_id)
     first = max(after, last_event_id)
-    return stream_events(follow_run(runs, caller.tenant, run_id, after=first))
+    return stream_events(follow_run(runs, caller.tenant, run_id, after=first), is_allowed)
 
 
 @router.post("/{run_id}/cancel")
