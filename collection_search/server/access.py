@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,13 +12,12 @@ from ..runtime.concurrency import offload
 from ..settings.access_tokens import AccessTokens, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..settings import Settings
 
 __all__ = [
     "Admin",
     "Caller",
+    "IsAllowed",
     "Operator",
     "Reviewer",
     "Role",
@@ -25,6 +25,7 @@ __all__ = [
     "authenticate",
     "find_caller",
     "is_operator",
+    "recheck",
     "require",
     "require_operator",
 ]
@@ -89,6 +90,21 @@ async def require_operator(
     return caller
 
 
+async def recheck(
+    request: Request, caller: Annotated[Caller, Depends(authenticate)]
+) -> Callable[[], Awaitable[bool]]:
+    """Return what tells later on, while an answer is sent, whether the token is still valid."""
+    settings: Settings = request.app.state.context.using()
+
+    async def is_allowed() -> bool:
+        if not settings.server_auth:
+            return True
+        return await find_caller(request.headers.get("authorization"), settings) == caller
+
+    return is_allowed
+
+
+IsAllowed = Annotated[Callable[[], Awaitable[bool]], Depends(recheck)]
 Viewer = Annotated[Caller, Depends(require(Role.viewer))]
 Reviewer = Annotated[Caller, Depends(require(Role.reviewer))]
 Admin = Annotated[Caller, Depends(require(Role.admin))]

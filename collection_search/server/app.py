@@ -9,11 +9,13 @@ from fastapi.responses import RedirectResponse
 
 from ..context import SearchContext
 from ..settings.process_defaults import process_settings
+from .app_tasks import AppTasks
 from .asgi import API, PAGE
 from .lifespan import serve_runs
 from .middleware import protect
 from .page_files import mount_page
 from .problems import answer_problems
+from .refreshes import Refreshes
 from .routes import (
     answers,
     collections,
@@ -45,6 +47,8 @@ def create_app(context: SearchContext | None = None, *, owns_process: bool = Fal
         lifespan=serve_runs,
     )
     app.state.context, app.state.owns_process = base, owns_process
+    app.state.tasks = AppTasks()
+    app.state.refreshes = Refreshes(app.state.tasks)
     api = APIRouter(prefix=API)
     for router in (health.router, options.router, runs.router, ingestions.router):
         api.include_router(router)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from fastapi import HTTPException
 
@@ -12,24 +11,20 @@ from ..contracts.review import GATE_NODE
 from ..errors import InputError
 from ..graphs.collection_review import CollectionReviewGraph
 from ..runtime.concurrency import offload
-from ..text.redaction import redact
 from ..tools.reviews import validate_decision
 from .opened import context_of
 from .runs.views import view_run
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
+    from collections.abc import Awaitable, Mapping
 
     from ..context import SearchContext
     from ..contracts.review import Gate
     from .access import Caller
+    from .app_tasks import AppTasks
     from .runs.manager import RunManager
 
 T = TypeVar("T")
-
-logger = logging.getLogger(__name__)
-_resumed: Final[set[asyncio.Task[Any]]] = set()
-"""Runs that go on after the answer to their decision."""
 
 
 class DecidedGate(NamedTuple):
@@ -57,11 +52,13 @@ async def decide_gate(
     caller: Caller,
     base: SearchContext,
     runs: RunManager | None,
+    tasks: AppTasks,
 ) -> DecidedGate:
     """Decide an open gate and resume its run; return as soon as the decision is in force.
 
-    `runs` executes the runs of this server. Raises InputError for a decision that is not valid,
-    HTTPException with status 409 for a gate that cannot be decided here or any more.
+    `runs` executes the runs of this server, `tasks` those of other programs. Raises
+    InputError for a decision that is not valid, HTTPException with status 409 for a gate that
+    cannot be decided here or any more.
     """
     validate_decision(gate, decision)
     if runs is not None and await runs.find(gate.tenant_id, str(gate.thread_id)):
@@ -80,18 +77,13 @@ async def decide_gate(
     else:
         graph = CollectionReviewGraph(context_of(base, caller))
         work = graph.adecide(gate.gate_id, decision, approver=caller.user, on_event=note)
-    task = asyncio.create_task(_settled(work), name=f"resumes {gate.gate_id}")
-    _resumed.add(task)
+    task = tasks.begin(work, name=f"run of {gate.gate_id}")
     either: set[asyncio.Future[Any]] = {task, begun}
     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-    if task.done():
-        _resumed.discard(task)
-        return DecidedGate(task.result())
-    task.add_done_callback(_end)
-    return DecidedGate(None)
+    return DecidedGate(await _settled(task) if task.done() else None)
 
 
-async def _settled(work: Coroutine[Any, Any, T]) -> T:
+async def _settled(work: Awaitable[T]) -> T:
     """Return what the work returns. Raises HTTPException for a valid decision that is refused."""
     try:
         return await work
@@ -113,9 +105,3 @@ async def _decide_on_server(
     return await LoopbackReviews().adecide(
         gate.gate_id, {**decision, "approver": caller.user}, on_event=note
     )
-
-
-def _end(task: asyncio.Task[Any]) -> None:
-    _resumed.discard(task)
-    if not task.cancelled() and (error := task.exception()) is not None:
-        logger.warning("%s: the run failed: %s", task.get_name(), redact(str(error)))

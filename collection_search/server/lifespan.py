@@ -52,6 +52,7 @@ async def serve_runs(app: FastAPI) -> AsyncIterator[None]:
             stack.push_async_callback(offload, engine.stop, timeout_s=STOP_S)
         sweeping = asyncio.create_task(_sweep(manager, engine))
         stack.push_async_callback(_cancel, sweeping)
+        stack.push_async_callback(app.state.tasks.close)
         if app.state.owns_process and settings.relieve_collector:
             await offload(relieve_collector)
         yield

@@ -5,18 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from fastapi import Depends, Path, Request
+from pydantic import AfterValidator
 
 from ..context import SearchContext
 from ..contracts.collection import TenantScope
 from ..ports.collections import require_collection
 from ..runtime.concurrency import offload
+from .collection_paths import decode_name
 
 if TYPE_CHECKING:
     from ..contracts.collection import CollectionInfo
     from ..ports import Storage
     from .access import Caller
 
-CollectionName = Annotated[str, Path(description="Name of the collection; it may contain slashes.")]
+CollectionName = Annotated[
+    str,
+    Path(description="Name of the collection; its slashes are written as %2F."),
+    AfterValidator(decode_name),
+]
 
 
 class OpenedCollection(NamedTuple):

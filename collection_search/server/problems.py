@@ -101,10 +101,38 @@ def problem(
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
     """Return an error in the API's form; the message is redacted."""
+    body = _body(kind, message, fields)
+    return JSONResponse(body, status, headers=None if headers is None else {**headers})
+
+
+def describe_late_error(error: Exception, place: str) -> dict[str, Any]:
+    """Return an error in the API's form, for an answer that has begun.
+
+    An unexpected one is logged under an id with the `place` where it was raised.
+    """
+    if isinstance(error, CollectionSearchError):
+        return _body(type(error).__name__, str(error))
+    if isinstance(error, HTTPException):
+        return _body(_KINDS.get(error.status_code, "HTTPError"), str(error.detail))
+    return _body("InternalError", _fault(_log_unexpected(error, place)))
+
+
+def _body(kind: str, message: str, fields: Iterable[Mapping[str, str]] = ()) -> dict[str, Any]:
     error: dict[str, Any] = {"type": kind, "message": redact(message, most=MOST_CHARS)}
     if listed := list(fields):
         error["fields"] = listed
-    return JSONResponse({"error": error}, status, headers=None if headers is None else {**headers})
+    return {"error": error}
+
+
+def _log_unexpected(error: Exception, place: str) -> str:
+    """Return the id under which the error was logged."""
+    error_id = uuid.uuid4().hex[:12]
+    logger.error("Error %s at %s", error_id, redact(place), exc_info=redact_error(error))
+    return error_id
+
+
+def _fault(error_id: str) -> str:
+    return f"The server has a fault. Its log has the error {error_id}."
 
 
 async def _own_error(_: Request, error: Exception) -> Response:
@@ -170,11 +198,8 @@ class UnexpectedErrors:
 
         try:
             await self._app(scope, receive, watched)
-        except Exception as error:
-            error_id = uuid.uuid4().hex[:12]
-            path = redact(scope["path"])
-            logger.exception("Error %s at %s", error_id, path, exc_info=redact_error(error))
+        except Exception as error:  # noqa: BLE001 - it is logged
+            error_id = _log_unexpected(error, scope["path"])
             if has_begun:
                 raise RuntimeError(f"Error {error_id}: {error_message(error)}") from None
-            told = f"The server has a fault. Its log has the error {error_id}."
-            await problem(500, "InternalError", told)(scope, receive, send)
+            await problem(500, "InternalError", _fault(error_id))(scope, receive, send)

@@ -148,6 +148,21 @@ def test_a_lost_connection_is_resumed(page: Page, collection: str, held: PageWor
     expect(page.locator(".notice.warn", has_text="connection")).to_have_count(0)
 
 
+def test_a_stream_that_fails_is_taken_up(page: Page, collection: str, held: PageWorld) -> None:
+    """An error of the server in mid-stream is a lost connection."""
+    failed = 'event: error\ndata: {"error": {"type": "StoreError", "message": "Locked."}}\n\n'
+    page.route(
+        "**/events",
+        lambda route: route.fulfill(content_type="text/event-stream", body=failed),
+        times=1,
+    )
+    ask(page, HELD_QUESTION, collection, provider="searxng")
+    held.wait_until_held()
+    expect(stage(page, "k_parallel_web_search")).to_have_attribute("data-state", "running")
+    held.release()
+    assert results(page).count() > 1
+
+
 def test_a_run_is_cancelled(page: Page, collection: str, held: PageWorld, api: PageApi) -> None:
     """The run ends at once, and the page says that it was cancelled."""
     ask(page, HELD_QUESTION, collection, provider="searxng")

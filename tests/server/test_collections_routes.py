@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 from support.api_client import ONE, TWO, as_caller, process_store, put_page
@@ -28,6 +29,37 @@ async def test_the_list_has_figures_and_times(api: httpx.AsyncClient) -> None:
     assert shown[0]["open_gates"] == 0
     assert (await api.get("/collections/docs")).json() == shown[1]
     assert (await api.get("/collections/a%20%2F%20b")).json() == shown[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("x/documents", "x/document", "x/coverage", "x/refresh", "x/ask", "x/documents/documents"),
+        *("documents", "a/b", "50%", "50%2Fa", "ä/ü ?#", "%25/documents", "/x/", "../../me"),
+    ],
+)
+async def test_a_name_that_looks_like_a_path(api: httpx.AsyncClient, name: str) -> None:
+    """It is shown, listed, asked and deleted like any other, and it is not the path of `x`."""
+    put_page(TEA, "Green tea from Japan.", collection=name)
+    put_page("https://example.com/x", "The text of x.", collection="x")
+    path = f"/collections/{quote(name, safe='')}"
+    assert (await api.get(path)).json()["name"] == name
+    (listed,) = (await api.get(f"{path}/documents")).json()["documents"]
+    assert listed["url"] == TEA
+    assert (await api.get(f"{path}/document", params={"url": TEA})).status_code == 200
+    assert (await api.get(f"{path}/refresh")).json()["status"] == "none"
+    assert (await api.get(f"{path}/coverage")).json()["documents"] == 1
+    asked = await api.post(f"{path}/ask", json={"question": "Which tea?"})
+    assert asked.json()["collection"] == name
+    assert (await api.delete(path)).json() == {"documents": 1}
+    assert [one["name"] for one in (await api.get("/collections")).json()["collections"]] == ["x"]
+
+
+async def test_slashes_as_they_are(api: httpx.AsyncClient) -> None:
+    """They are understood where they can mean one thing only."""
+    put_page(TEA, "tea", collection="a/b")
+    assert (await api.get("/collections/a/b")).json()["name"] == "a/b"
+    assert (await api.get("/collections/a/b/documents")).json()["total"] == 1
 
 
 async def test_without_collections_the_list_is_empty(api: httpx.AsyncClient) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.loopback_site import LoopbackSite, article, essay
 from support.scripted_world import INPUT
 from support.served_runs import API, Served, read_events, served
+from support.waiting import wait_until_async
 
 from collection_search import SearchContext, Settings
 from collection_search.contracts.collection import TenantScope
@@ -108,3 +110,17 @@ async def test_options_and_caller(server: Served) -> None:
     assert (me["user"], me["role"], me["auth"]) == ("local", "admin", False)
     metrics = await server.client.get(f"{API}/metrics")
     assert (metrics.status_code, metrics.json()["error"]["type"]) == (400, "ConfigError")
+
+
+async def test_a_ticket_that_goes_ends_its_stream(server: Served, site: LoopbackSite) -> None:
+    """With an event, not with a broken connection: its collection was deleted."""
+    site.slow.add(0)
+    page = site.put("/tea", article("Tea", essay("green tea")))
+    order = {"collection": "tea", "urls": [page]}
+    ticket = (await server.client.post(f"{API}/ingestions", json=order)).json()
+    path = f"{API}/tickets/{ticket['ticket_id']}/events"
+    following = asyncio.create_task(server.client.get(path))
+    await wait_until_async(lambda: site.asked("/tea"))
+    assert (await server.client.delete(f"{API}/collections/tea")).status_code == 200
+    *_, last = read_events((await following).text)
+    assert (last.kind, last.data["error"]["type"]) == ("error", "NotFound")

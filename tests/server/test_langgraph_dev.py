@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 from langgraph_sdk import get_sync_client
 from support.langgraph_server import langgraph_dev
+from support.loopback_site import LoopbackSite
+from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,9 +26,14 @@ QUESTION = {
 }
 
 
+LOOPBACK_HOOKS = {"webhooks": {"url": {"disable_loopback": False, "require_https": False}}}
+"""The rules of the LangGraph server itself would refuse an address of the tests."""
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with langgraph_dev(tmp_path_factory.mktemp("langgraph-dev")) as server:
+    folder = tmp_path_factory.mktemp("langgraph-dev")
+    with langgraph_dev(folder, LOOPBACK_HOOKS) as server:
         yield server
 
 
@@ -126,6 +134,18 @@ def test_remote_caller_cannot_choose_what_is_not_configured(client: SyncLangGrap
         raise_error=False,
     )
     assert "not configured" in str(result) or "ConfigError" in str(result), result
+
+
+def test_no_webhook_is_sent(server: Server, client: SyncLangGraphClient) -> None:
+    """A caller cannot make the server post a run's state to an address of its network."""
+    with LoopbackSite() as site:
+        hook = site.put("/hook", b"")
+        client.runs.wait(None, "collection_search", input=QUESTION, webhook=hook)
+        wait_until(lambda: "skipping webhook" in server.log.read_text() or site.requests)
+        assert not site.requests
+    described = httpx.get(f"{server.url}/openapi.json", trust_env=False).json()
+    run = described["components"]["schemas"]["RunCreateStateless"]
+    assert "webhook" not in run["properties"]
 
 
 def test_schemas_serve_the_studio_form(client: SyncLangGraphClient) -> None:

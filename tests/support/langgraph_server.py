@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,9 +28,13 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def langgraph_dev(folder: Path, **variables: str) -> Iterator[Server]:
-    """Run the server with the project's graphs and further environment variables."""
-    shutil.copy(ROOT / "langgraph.json", folder)
+def langgraph_dev(
+    folder: Path, configuration: Mapping[str, Any] = MappingProxyType({}), **variables: str
+) -> Iterator[Server]:
+    """Run the server with the project's `langgraph.json` and further configuration and variables."""
+    configured = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
+    text = json.dumps(configured | dict(configuration))
+    (folder / "langgraph.json").write_text(text, encoding="utf-8")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -10,7 +10,7 @@ const LONGEST_WAIT_MS = 15_000;
  * Follow a stream until its event `end`, and return that event's data.
  *
  * `onEvent(type, data)` gets each event once; `onState` gets "open" and "lost". A refusal (4xx)
- * raises ApiError, everything else is tried again, later each time.
+ * raises ApiError, everything else is tried again, later each time: an event `error` too.
  */
 export async function follow(parts, { onEvent, onState = () => {}, signal }) {
   let last = null;
@@ -18,6 +18,7 @@ export async function follow(parts, { onEvent, onState = () => {}, signal }) {
   for (;;) {
     try {
       for await (const event of connection(parts, last, signal, () => onState("open"))) {
+        if (event.type === "error") break; // the answer to the next request says what is wrong
         failures = 0;
         last = event.id ?? last;
         if (event.type === "end") return event.data;

@@ -13,6 +13,7 @@ from ...runtime.concurrency import offload
 from ...text.timestamps import iso_time
 from ...tools.removal import adelete_collection, adelete_pages
 from ..access import Admin, Viewer  # noqa: TC001 - FastAPI reads it
+from ..numbers import Count  # noqa: TC001
 from ..opened import Base, CollectionName, context_of, open_collection
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ async def show_documents(
     caller: Viewer,
     base: Base,
     *,
-    offset: Annotated[int, Query(ge=0)] = 0,
+    offset: Annotated[Count, Query()] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     search: Annotated[
         str, Query(max_length=200, description="Words of the title or address, in any case.")

@@ -15,7 +15,7 @@ from ...tools.coverage.dashboard import Dashboard, aread_dashboard
 from ...tools.coverage.verification import averify_coverage
 from ..access import Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
 from ..opened import Base, CollectionName, context_of, open_collection
-from ..refreshes import RefreshState, refresh_state, run_refresh
+from ..refreshes import CurrentRefreshes, RefreshState  # noqa: TC001
 
 if TYPE_CHECKING:
     from ..opened import OpenedCollection
@@ -82,6 +82,7 @@ async def refresh_collection(
     name: CollectionName,
     caller: Reviewer,
     base: Base,
+    refreshes: CurrentRefreshes,
     given: Annotated[ToRefresh | None, Body()] = None,
 ) -> RefreshReport:
     """Ask the questions again, repeat the crawls and look at the pages again.
@@ -91,14 +92,16 @@ async def refresh_collection(
     """
     opened = await open_collection(base, caller, name)
     asked = given or ToRefresh()
-    return await run_refresh(opened.context, name, ask=asked.ask, crawl=asked.crawl)
+    return await refreshes.run(opened.context, name, ask=asked.ask, crawl=asked.crawl)
 
 
 @router.get("/collections/{name:path}/refresh")
-async def read_refresh(name: CollectionName, caller: Viewer, base: Base) -> RefreshState:
+async def read_refresh(
+    name: CollectionName, caller: Viewer, base: Base, refreshes: CurrentRefreshes
+) -> RefreshState:
     """Return how far the refresh of the collection is, or how the last one of this server ended."""
     await open_collection(base, caller, name)
-    return refresh_state(caller.tenant, name)
+    return refreshes.state(caller.tenant, name)
 
 
 async def _verified(opened: OpenedCollection, question: str) -> Verified:

@@ -18,7 +18,9 @@ from ...runtime.concurrency import offload
 from ...text.timestamps import iso_time
 from ...tools.reviews import build_review_request
 from ..access import Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
+from ..app_tasks import Tasks  # noqa: TC001
 from ..gate_decisions import decide_gate, find_gate
+from ..numbers import Count  # noqa: TC001
 from ..opened import Base, context_of
 
 if TYPE_CHECKING:
@@ -92,7 +94,7 @@ class GateOutcome(BaseModel):
 async def list_gates(
     caller: Viewer,
     base: Base,
-    offset: Annotated[int, Query(ge=0)] = 0,
+    offset: Annotated[Count, Query()] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     collection: Annotated[str | None, Query(max_length=200)] = None,
 ) -> GateList:
@@ -112,7 +114,13 @@ async def read_gate(gate_id: GateId, caller: Viewer, base: Base) -> GateDetail:
 
 @router.post("/gates/{gate_id}/decision", status_code=202)
 async def decide(
-    gate_id: GateId, caller: Reviewer, base: Base, request: Request, decision: PersonsDecision
+    gate_id: GateId,
+    caller: Reviewer,
+    base: Base,
+    request: Request,
+    *,
+    tasks: Tasks,
+    decision: PersonsDecision,
 ) -> GateOutcome | dict[str, Any]:
     """Decide a review. The answer comes when the decision is in force; the run then goes on.
 
@@ -120,7 +128,7 @@ async def decide(
     """
     gate, runs = await find_gate(gate_id, caller, base), getattr(request.app.state, "runs", None)
     given = decision.model_dump()
-    decided = await decide_gate(gate, given, caller=caller, base=base, runs=runs)
+    decided = await decide_gate(gate, given, caller=caller, base=base, runs=runs, tasks=tasks)
     if decided.run is not None:
         return decided.run
     stored = await find_gate(gate_id, caller, base)

@@ -18,13 +18,13 @@ from ...text.timestamps import iso_time
 from ...text.urls import url_key
 from ...tools.ingest import engine_for
 from ...tools.ingestion.page_payers import paid_rules
-from ..access import Caller, Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
+from ..access import Caller, IsAllowed, Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
 from ..runs.current import Runs  # noqa: TC001
 from ..sse import KEEP_ALIVE, KEEP_ALIVE_S, stream_events, write_event
 from .runs import find_run
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
 
     from ...contracts.ingestion import RowStatus, TicketStatus
     from ...contracts.server_run import ServerRun
@@ -78,10 +78,12 @@ async def show_ticket(ticket_id: str, caller: Viewer, runs: Runs) -> dict[str, A
 
 
 @router.get("/tickets/{ticket_id}/events", response_class=Response)
-async def ticket_events(ticket_id: str, caller: Viewer, runs: Runs) -> Response:
+async def ticket_events(
+    ticket_id: str, caller: Viewer, runs: Runs, is_allowed: IsAllowed
+) -> Response:
     """Send each new status of a ticket until its pages are done."""
     await _find_ticket(runs, caller, ticket_id)
-    return stream_events(_follow_ticket(runs, caller, ticket_id))
+    return stream_events(_follow_ticket(runs, caller, ticket_id), is_allowed)
 
 
 @router.post("/tickets/{ticket_id}/retry")
@@ -132,7 +134,9 @@ async def _find_ticket(runs: RunManager, caller: Caller, ticket_id: str) -> Tick
     return status
 
 
-async def _follow_ticket(runs: RunManager, caller: Caller, ticket_id: str) -> AsyncIterator[str]:
+async def _follow_ticket(
+    runs: RunManager, caller: Caller, ticket_id: str
+) -> AsyncGenerator[str, None]:
     before, quiet_s = None, 0.0
     while not runs.changes.is_closed:
         status = await _find_ticket(runs, caller, ticket_id)

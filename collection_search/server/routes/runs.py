@@ -8,8 +8,10 @@ from fastapi import APIRouter, Header, HTTPException, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...contracts.server_run import RunGraph
-from ..access import Caller, Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
+from ..access import Caller, IsAllowed, Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
+from ..app_tasks import Tasks  # noqa: TC001
 from ..gate_decisions import decide_gate, find_gate
+from ..numbers import Count, HeaderCount  # noqa: TC001
 from ..opened import Base  # noqa: TC001
 from ..runs.current import Runs  # noqa: TC001
 from ..runs.event_stream import follow_run
@@ -76,13 +78,15 @@ async def run_events(
     run_id: str,
     caller: Viewer,
     runs: Runs,
-    after: Annotated[int, Query(ge=0)] = 0,
-    last_event_id: Annotated[int, Header(ge=0)] = 0,
+    is_allowed: IsAllowed,
+    *,
+    after: Annotated[Count, Query()] = 0,
+    last_event_id: Annotated[HeaderCount, Header()] = 0,
 ) -> Response:
     """Send the run's events from its beginning, or after a number, until its end."""
     await find_run(runs, caller, run_id)
     first = max(after, last_event_id)
-    return stream_events(follow_run(runs, caller.tenant, run_id, after=first))
+    return stream_events(follow_run(runs, caller.tenant, run_id, after=first), is_allowed)
 
 
 @router.post("/{run_id}/cancel")
@@ -97,14 +101,16 @@ async def cancel_run(run_id: str, caller: Reviewer, runs: Runs) -> dict[str, Any
 
 @router.post("/{run_id}/resume", status_code=202)
 async def resume_run(
-    run_id: str, answer: GateAnswer, caller: Reviewer, runs: Runs, base: Base
+    run_id: str, answer: GateAnswer, *, caller: Reviewer, runs: Runs, base: Base, tasks: Tasks
 ) -> dict[str, Any]:
     """Decide the gate at which the run waits; the run goes on in the background."""
     run = await find_run(runs, caller, run_id)
     if run.status != "waiting" or run.gate_id is None:
         raise HTTPException(409, f"The run does not wait for a decision: it is {run.status}.")
     gate = await find_gate(run.gate_id, caller, base)
-    decided = await decide_gate(gate, answer.decision, caller=caller, base=base, runs=runs)
+    decided = await decide_gate(
+        gate, answer.decision, caller=caller, base=base, runs=runs, tasks=tasks
+    )
     return decided.run or view_run(run)
 
 

@@ -10,7 +10,7 @@ from .changes import wait_for
 from .views import view_run
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
 
     from ...contracts.server_run import ServerRun, StoredEvent
     from ...ports.run_store import RunStore
@@ -22,7 +22,7 @@ LOOK_S: Final = 1.0
 
 async def follow_run(
     manager: RunManager, tenant: str, run_id: str, *, after: int = 0
-) -> AsyncIterator[str]:
+) -> AsyncGenerator[str, None]:
     """Yield the events with a number above `after` as server-sent ones, and `end` at the end.
 
     The stream ends without `end` when the server stops; the client then asks again.
