@@ -48,6 +48,8 @@ _COMMANDS: Final = (
     "ingest",
     "worker",
     "mcp",
+    "serve",
+    "tokens",
     "costs",
     "eval",
     "keys",
