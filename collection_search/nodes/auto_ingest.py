@@ -57,7 +57,8 @@ async def auto_ingest(state: CollectionSearchState, run: StageRun) -> IngestUpda
         ticket = await trigger.trigger(request)
     except Exception as error:  # noqa: BLE001 - a host's trigger may raise anything
         return end_without_ingestion(state, run, "auto_ingest_trigger_failed", error)
-    await record_question(run.context, request.scope, build_record(state, request))
+    keys = [item.url_key for item in request.items]
+    await record_question(run.context, request.scope, build_record(state, keys))
     return {
         "ingestion": build_receipt(
             request,

@@ -85,8 +85,8 @@ def build_ingestion_request(
     )
 
 
-def build_record(state: CollectionSearchState, request: IngestionRequest) -> QuestionRecord:
-    """Return what is needed to ask the question again."""
+def build_record(state: Mapping[str, Any], url_keys: Iterable[str]) -> QuestionRecord:
+    """Return what is needed to ask a run's question again; `url_keys`: of the pages chosen."""
     return QuestionRecord(
         question=state["question"],
         purpose=state["purpose"],
@@ -97,7 +97,7 @@ def build_record(state: CollectionSearchState, request: IngestionRequest) -> Que
         queries=state["strategy"]["queries"],
         is_pdf=state.get("is_pdf"),
         criteria=state.get("criteria") or [],
-        url_keys=[item.url_key for item in request.items],
+        url_keys=list(url_keys),
     )
 
 

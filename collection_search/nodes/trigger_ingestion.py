@@ -51,7 +51,8 @@ async def trigger_ingestion(state: CollectionSearchState, run: StageRun) -> Trig
     except Exception as error:  # noqa: BLE001 - a host's trigger may raise anything
         ended = end_without_ingestion(state, run, "auto_ingest_trigger_failed", error)
         return {**ended, "review": review}
-    await record_question(run.context, request.scope, build_record(state, request))
+    keys = [item.url_key for item in request.items]
+    await record_question(run.context, request.scope, build_record(state, keys))
     return {
         "ingestion": build_receipt(
             request, ticket, threshold_reason=threshold.reason if threshold else None

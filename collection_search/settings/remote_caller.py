@@ -55,8 +55,8 @@ def restrict_remote_caller(asked: RemoteChoice, server: Any, settings: Settings)
         given = getattr(asked, field)
         for name in split_names(given) if field == "ensemble" else [given]:
             if isinstance(name, str) and name not in allowed:
-                near = suggest(name, allowed)
-                raise ConfigError(f"{field} {name!r} is not configured on this server{near or '.'}")
+                other = suggest(name, allowed) or f". It has: {', '.join(allowed) or 'none'}."
+                raise ConfigError(f"{field} {name!r} is not configured on this server{other}")
     limits = [limit for limit in (settings.max_cost_usd, asked.max_cost_usd) if limit is not None]
     return {
         "tenant_id": _tenant_of(server, settings),

@@ -69,6 +69,7 @@ def test_two_ticked_results_are_crawled(page: Page, collection: str, api: PageAp
     urls = tick(page, 2)
     page.locator("#crawl-selected").click()
     expect(stored(page)).to_have_count(2)
+    expect(page.locator("#results .result-facts .badge.good:visible")).to_have_count(2)
     documents = api.documents(collection)
     assert {one["url"] for one in documents} == set(urls)
     assert {one["provenance"]["question"] for one in documents} == {HERONS}
@@ -96,6 +97,19 @@ def test_a_gate_is_rejected(page: Page, collection: str, api: PageApi) -> None:
     page.locator("a[href^='#/reviews/']").click()
     results(page)
     page.locator("#reject").click()
+    page.locator("dialog button[value=yes]").click()
+    expect(page.locator("#outcome[data-outcome=review_rejected]")).to_be_visible()
+    assert api.get("/gates", collection=collection)["total"] == 0
+
+
+def test_a_waiting_run_is_cancelled(page: Page, collection: str, api: PageApi) -> None:
+    """After a question, since its gate is rejected by that."""
+    ask(page, HERONS, collection, provider="searxng", review=True)
+    page.locator("a[href^='#/reviews/']").wait_for()
+    page.locator("#cancel").click()
+    page.locator("dialog button[value=no]").click()
+    assert api.get("/gates", collection=collection)["total"] == 1
+    page.locator("#cancel").click()
     page.locator("dialog button[value=yes]").click()
     expect(page.locator("#outcome[data-outcome=review_rejected]")).to_be_visible()
     assert api.get("/gates", collection=collection)["total"] == 0

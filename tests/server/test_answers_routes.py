@@ -27,6 +27,7 @@ async def test_without_a_model_there_are_passages(api: httpx.AsyncClient) -> Non
     (passage,) = shown["passages"]
     assert (passage["n"], passage["url"], passage["text"]) == (1, TEA, TEXT)
     assert passage["answers"] is True
+    assert [TEXT[part["start"] : part["end"]] for part in passage["best"]] == [TEXT]
     assert shown["cost_usd"] == 0
 
 

@@ -80,6 +80,10 @@ async def test_results_of_a_run_keep_their_texts(server: Served) -> None:
         assert told["approved_by"] == "local"
         assert (told["question"], told["provider"]) == (run["question"], "offline")
         assert told["embedding_rank_score"] > 0
+    dashboard = (await server.client.get(f"{API}/collections/chosen/coverage")).json()
+    (question,) = dashboard["questions"]
+    assert question["question"] == run["question"]
+    assert question["unverified"] == len(run["output"]["strategy"]["queries"])
 
 
 async def test_pages_that_the_run_has_not(server: Served) -> None:

@@ -124,6 +124,10 @@ async def test_a_cancelled_review_asks_nobody(world: ReviewWorld) -> None:
         run = await waiting_run(server)
         answer = await server.client.post(f"{API}/runs/{run['run_id']}/cancel")
         assert answer.json()["status"] == "cancelled"
+        shown = await server.show(run["run_id"])
+        assert (shown["outcome"], shown["output"]["outcome"]) == ("review_rejected",) * 2
+        assert "Nothing was approved, so nothing was ingested." in shown["output"]["summary"]
+        assert shown["output"]["results"] == run["output"]["results"]
         world.clock.advance(2 * DAY_S)
         await server.runs.sweep_gates()
         assert (await server.show(run["run_id"]))["status"] == "cancelled"

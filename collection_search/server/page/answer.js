@@ -94,10 +94,10 @@ function passages(found) {
   return el("section", { "aria-labelledby": "passages-title" },
     el("h2", { id: "passages-title" }, t("answer.sources", { n: found.passages.length })),
     el("ol", { id: "passages", class: "passages" }, found.passages.map((each) =>
-      passage(each, { open: !found.answer?.text }))));
+      passage(each))));
 }
 
-function passage(each, { open }) {
+function passage(each) {
   return el("li", { class: "card passage", tabindex: "-1", dataset: { n: each.n } },
     el("div", { class: "row spread" },
       el("h3", {}, el("span", { class: "cite-mark" }, `[${each.n}]`), " ",
@@ -109,8 +109,15 @@ function passage(each, { open }) {
       each.section && outside(each.section), each.page && el("span", {}, t("answer.page", { n: each.page })), outside(each.url, { class: "url quiet" }),
       el("span", { class: "quiet" }, t("answer.score", { score: score(each.score) })),
       each.answers === false && el("span", { class: "quiet" }, t("answer.weak"))),
-    el("details", { open }, el("summary", {}, t("answer.text")),
+    el("p", { class: "passage-best", dir: "auto" }, best(each)),
+    el("details", {}, el("summary", {}, t("answer.text")),
       el("p", { class: "passage-text", dir: "auto", tabindex: "0" }, visible(each.text))));
+}
+
+/** Return the parts that answer best; dots stand for what is left out between them. */
+function best({ text, best: parts }) {
+  return parts.flatMap(({ start, end }, index) => [
+    index > 0 && (parts[index - 1].end + 2 < start ? " … " : " "), visible(text.slice(start, end))]);
 }
 
 function plain(found) {

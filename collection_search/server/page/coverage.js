@@ -105,7 +105,8 @@ function question(info, each, { told, again }) {
         class: "small", "aria-label": `${t("coverage.verify")}: ${each.question}`,
       })),
     el("p", { class: "result-facts" }, el("span", { class: "quiet" }, t("coverage.asked"), " ", when(each.asked_at)),
-      el("span", {}, t("coverage.counts", { answered: each.answered, open: each.open }))),
+      el("span", {}, t("coverage.counts", { answered: each.answered, open: each.open }),
+        each.unverified > 0 && [", ", t("coverage.unverified", { n: each.unverified })])),
     each.queries?.length > 0 && queryList(each.queries));
 }
 

@@ -83,7 +83,7 @@ function decisionBar(gate, list, { good, signal }) {
 }
 
 function lines(input) {
-  return input.value.split(/\s+/).filter(Boolean);
+  return input.value.split("\n").map((line) => line.trim()).filter(Boolean);
 }
 
 /** Return the URLs that were added, or null after telling which one is wrong. */

@@ -29,6 +29,11 @@ export class ResultList {
     return this.#rows.length;
   }
 
+  /** Mark the rows whose pages are stored by now; `facts` by URL. */
+  mark(facts) {
+    for (const each of this.#rows) each.mark.hidden = !facts[each.result.url]?.in_collection;
+  }
+
   /** Tick the rows that the test takes, and no others. */
   tick(test) {
     for (const each of this.#rows) {
@@ -43,7 +48,8 @@ function row(result, index, { canTick, isTicked, threshold }) {
   const box = canTick && el("input", {
     type: "checkbox", "aria-labelledby": id, ".checked": isTicked(result),
   });
-  const stored = result.in_collection ?? result.already_stored;
+  const mark = badge("good", t("result.stored"));
+  mark.hidden = !(result.in_collection ?? result.already_stored);
   const element = el("li", { class: "result", dataset: { url: result.url, rank: index + 1 } },
     box ? el("label", { class: "tick" }, box) : el("span", { class: "rank" }, index + 1),
     el("div", { class: "result-body" },
@@ -51,7 +57,7 @@ function row(result, index, { canTick, isTicked, threshold }) {
       el("p", { class: "result-facts" },
         outside(result.source, { class: "source" }),
         result.is_pdf && badge("info", "PDF"),
-        stored && badge("good", t("result.stored")),
+        mark,
         result.criteria?.refused && badge("bad", t("result.refused")),
         result.published_date && el("span", { class: "quiet" }, day(result.published_date)),
         outside(result.url, { class: "url quiet" })),
@@ -59,5 +65,5 @@ function row(result, index, { canTick, isTicked, threshold }) {
       result.criteria?.refused && el("p", { class: "trouble" }, outside(result.criteria.reason)),
       explanation(result)),
     scoreBar(result, threshold));
-  return { result, element, box };
+  return { result, element, box, mark };
 }

@@ -12,7 +12,7 @@ import { runBadge } from "./runs_list.js";
 import { may } from "./session.js";
 import { follow } from "./stream.js";
 import { ticketPanel } from "./ticket.js";
-import { button, empty, errorBox, heading, load, notice, toast } from "./widgets.js";
+import { ask, button, empty, errorBox, heading, load, notice } from "./widgets.js";
 
 export function show(main, { id, query }, signal) {
   return load(main, async () => {
@@ -29,6 +29,7 @@ class RunView {
   #actions = el("div", { class: "row" });
   #banner = el("div", { "aria-live": "polite" });
   #outcome = el("div", {});
+  #list = null;
 
   constructor(run, ticket, signal) {
     this.run = run;
@@ -103,9 +104,12 @@ class RunView {
   }
 
   async #cancel() {
+    const decides = this.run.status === "waiting" && {
+      title: t("run.cancelSure"), text: t("run.cancelText"), yes: t("run.cancel"), danger: true,
+    };
+    if (decides && !(await ask(decides))) return;
     try {
       this.#became(await api.post(["runs", this.run.run_id, "cancel"]));
-      toast(t("run.cancelling"));
     } catch (error) {
       fill(this.#banner, errorBox(error));
     }
@@ -116,11 +120,19 @@ class RunView {
     this.#became(run);
     fill(this.#banner);
     if (!ENDED.has(run.status)) return;
+    const ticket = this.ticket ?? run.output?.ingestion?.ticket;
     fill(this.#outcome, ended(run),
-      this.ticket ? ticketPanel(this.ticket, this.signal, { arrive: true })
-        : run.output?.ingestion?.ticket && ticketPanel(run.output.ingestion.ticket, this.signal),
+      ticket && ticketPanel(ticket, this.signal, {
+        arrive: ticket === this.ticket, done: () => this.#markStored(),
+      }),
       run.output?.coverage && coverageReport(run.output.coverage),
       run.output && this.#results(run));
+  }
+
+  /** Mark the results that are in the collection by now. */
+  async #markStored() {
+    const run = await api.get(["runs", this.run.run_id], {}, this.signal).catch(() => null);
+    if (run) this.#list?.mark(run.result_facts ?? {});
   }
 
   #results(run) {
@@ -136,6 +148,7 @@ class RunView {
       canTick, changed: () => bar && bar.update(),
       threshold: run.output.ingestion?.threshold ?? null,
     });
+    this.#list = list;
     bar?.update?.();
     return el("section", { "aria-labelledby": "results-title" },
       el("h2", { id: "results-title" }, t("results.title", { n: results.length })),

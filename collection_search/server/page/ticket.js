@@ -13,18 +13,18 @@ const KINDS = { stored: "good", dead: "bad", failed: "bad", retired: "off", work
 /**
  * Return the panel of a ticket; it follows the ticket until the signal ends it.
  *
- * `arrive`: the focus goes there when its view is shown.
+ * `arrive`: the focus goes there when its view is shown; `done()` is called when all pages are done.
  */
-export function ticketPanel(ticketId, signal, { arrive = false } = {}) {
+export function ticketPanel(ticketId, signal, { arrive = false, done = () => {} } = {}) {
   const body = el("div", {});
   const panel = el("section", { id: "ticket", class: "card", dataset: { ticket: ticketId } },
     el("h2", { tabindex: "-1", dataset: arrive ? { arrive: "" } : {} }, t("ticket.title")), body);
-  watch(ticketId, body, signal);
+  watch(ticketId, body, { signal, done });
   return panel;
 }
 
-async function watch(ticketId, body, signal) {
-  const view = new TicketView(() => retry(ticketId, body, signal));
+async function watch(ticketId, body, { signal, done }) {
+  const view = new TicketView(() => retry(ticketId, body, { signal, done }));
   try {
     view.draw(await api.get(["tickets", ticketId], {}, signal));
     fill(body, view.element);
@@ -35,16 +35,17 @@ async function watch(ticketId, body, signal) {
     });
     if (last?.count !== undefined) view.draw(last);
     else view.draw(await api.get(["tickets", ticketId], {}, signal));
+    done();
   } catch (error) {
-    if (!signal.aborted) body.append(errorBox(error, () => watch(ticketId, body, signal)));
+    if (!signal.aborted) body.append(errorBox(error, () => watch(ticketId, body, { signal, done })));
   }
 }
 
-async function retry(ticketId, body, signal) {
+async function retry(ticketId, body, { signal, done }) {
   try {
     await api.post(["tickets", ticketId, "retry"], {}, signal);
     toast(t("ticket.retried"));
-    watch(ticketId, body, signal);
+    watch(ticketId, body, { signal, done });
   } catch (error) {
     if (!signal.aborted) body.append(errorBox(error));
   }

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from ...contracts.answer import AnswerReason, AnswerSentence
 from ...ranking.evidence import answering
+from ...ranking.excerpts import best_excerpts
+from ...runtime.concurrency import offload
 from ...tools.answer import aanswer
 from ..access import Viewer  # noqa: TC001 - FastAPI reads it
 from ..opened import Base, CollectionName, open_collection
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from ...contracts.collection import Passage
 
 router = APIRouter(tags=["answers"])
+
+_BEST_CHARS: Final = 400
+"""About so much of a passage is shown first."""
 
 
 class CollectionQuestion(BaseModel):
@@ -40,6 +45,13 @@ class WrittenAnswer(BaseModel):
     removed: int = Field(description="Citations that the model wrote and that do not exist.")
 
 
+class AnswerPart(BaseModel):
+    """A sentence or block of a passage."""
+
+    start: int = Field(description="Its place in the passage's text, in characters.")
+    end: int
+
+
 class AnswerPassage(BaseModel):
     """A passage that can be cited."""
 
@@ -47,6 +59,7 @@ class AnswerPassage(BaseModel):
     url: str
     title: str
     text: str
+    best: list[AnswerPart] = Field(description="What answers the question best, in order.")
     section: str | None = Field(description="The heading above it.")
     page: int | None = Field(description="The page of a PDF on which it begins.")
     start: int | None = Field(description="Its place in the text of the document, in characters.")
@@ -79,7 +92,7 @@ async def ask_collection(
     """
     opened = await open_collection(base, caller, name)
     answer = await aanswer(asked.question, collection=name, k=asked.k, context=opened.context)
-    return _answer(answer, name)
+    return await offload(_answer, answer, name)
 
 
 def _answer(answer: Answer, collection: str) -> AskedAnswer:
@@ -98,19 +111,24 @@ def _answer(answer: Answer, collection: str) -> AskedAnswer:
         answer=written,
         reason=answer.reason,
         note=answer.message,
-        passages=[_passage(one, answers=one.n in good) for one in answer.passages],
+        passages=[_passage(one, answer.question, answers=one.n in good) for one in answer.passages],
         cost_usd=answer.cost_usd,
     )
 
 
-def _passage(passage: Passage, *, answers: bool) -> AnswerPassage:
+def _passage(passage: Passage, question: str, *, answers: bool) -> AnswerPassage:
     facts = passage.provenance
+    section = next(reversed(facts.get("headings") or ()), None)
+    best = best_excerpts(
+        question, passage.text, title=passage.title, section=section or "", chars=_BEST_CHARS
+    )
     return AnswerPassage(
         n=passage.n,
         url=passage.url,
         title=passage.title,
         text=passage.text,
-        section=next(reversed(facts.get("headings") or ()), None),
+        best=[AnswerPart(start=one.start, end=one.end) for one in best],
+        section=section,
         page=facts.get("page"),
         start=facts.get("start"),
         end=facts.get("end"),

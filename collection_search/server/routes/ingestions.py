@@ -13,11 +13,13 @@ from ...contracts.collection import TenantScope
 from ...contracts.search import Name
 from ...errors import IngestError, InputError
 from ...graphs.universal_ingestion import UniversalIngestionGraph
+from ...nodes.receipts import build_record
 from ...runtime.concurrency import offload
 from ...text.timestamps import iso_time
 from ...text.urls import url_key
 from ...tools.ingest import engine_for
 from ...tools.ingestion.page_payers import paid_rules
+from ...tools.ingestion.questions import record_question
 from ..access import Caller, IsAllowed, Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
 from ..runs.current import Runs  # noqa: TC001
 from ..sse import KEEP_ALIVE, KEEP_ALIVE_S, stream_events, write_event
@@ -68,6 +70,11 @@ async def start_ingestion(order: IngestionOrder, caller: Reviewer, runs: Runs) -
     if receipt is None or receipt["ticket"] is None:
         cause = receipt["error"] if receipt else None
         raise IngestError(cause["message"] if cause else "There are no pages to ingest.")
+    if run is not None and run.output is not None:
+        asked = {**run.given, "strategy": run.output["strategy"]}
+        scope = TenantScope(caller.tenant, order.collection)
+        keys = [url_key(url) for url in order.urls]
+        await record_question(context, scope, build_record(asked, keys))
     return view_ticket(await _find_ticket(runs, caller, receipt["ticket"]))
 
 

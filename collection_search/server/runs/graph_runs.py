@@ -12,6 +12,7 @@ from langgraph.graph import START
 from ...contracts.state import CollectionReviewOutput, CollectionSearchOutput
 from ...errors import CollectionSearchError
 from ...graphs.collection_search import build_graph, output_of
+from ...nodes.summary_sentences import summarize
 from ...runtime.concurrency import offload
 from ...text.redaction import error_message, redact_error
 from .caller_choices import read_run_choices
@@ -147,6 +148,13 @@ def _result(run: ServerRun, state: StateSnapshot, masks: RunMask) -> RunChange:
     if request is not None:
         change |= {"status": "waiting", "gate_id": request["gate_id"]}
     return change
+
+
+def reject_output(run: ServerRun) -> RunChange:
+    """Return the change of a run that was cancelled at its gate, which is rejected thereby."""
+    output = {**(run.output or {}), "outcome": "review_rejected"}
+    output["summary"] = summarize({**run.given, **output}, output["telemetry"])
+    return {"outcome": "review_rejected", "output": output}
 
 
 def _pages(values: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from ...graphs.collection_review import CollectionReviewGraph
 from ...runtime.concurrency import offload
 from ...text.redaction import error_message
 from ...tools.ingestion.ownership import is_gone, this_process
-from .graph_runs import RunLost
+from .graph_runs import RunLost, reject_output
 from .run_turns import Turns
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ class RunTasks:
             task.cancel()
             await asyncio.wait([task])
         ended = await offload(self._store.get, run.tenant_id, run.run_id)
+        if ended is not None and ended.outcome == "review_pending":
+            await self._change(ended, reject_output(ended), expected={"cancelled"})
         if ended is None or ended.owner in {"", self._owner} or _is_left(ended):
             await self._clean(ended or run, user)
         return True
