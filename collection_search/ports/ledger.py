@@ -264,10 +264,13 @@ class Ledger(Protocol):
         """
         ...
 
-    def retry_failed(self, whose: TenantScope | str, *, rules: PageRules | None = None) -> int:
+    def retry_failed(
+        self, whose: TenantScope | str, *, rules: PageRules | None = None, ticket: str | None = None
+    ) -> int:
         """Queue the dead rows of a collection or a tenant with all attempts; return how many.
 
-        They are fetched under these rules. The run that pays for them stays the same.
+        They are fetched under these rules; with the id of a `ticket` only its pages are. The run
+        that pays for them stays the same.
         """
         ...
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
 from support.api_client import ONE, TWO, as_caller, process_store, put_page
 
 from collection_search.contracts.collection import TenantScope
+from collection_search.server.routes import collections as routes
 
 if TYPE_CHECKING:
     import httpx
@@ -87,6 +89,30 @@ async def test_a_document_comes_with_its_text(api: httpx.AsyncClient) -> None:
     assert [chunk["text"] for chunk in whole["chunks"]] == ["Green tea from Japan."]
     missing = await api.get("/collections/docs/document", params={"url": f"{TEA}/none"})
     assert missing.status_code == 404
+
+
+async def test_a_document_is_written_beside_the_loop(
+    api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large one would hold up all other requests; its description stays that of its fields."""
+    put_page(TEA, "Green tea from Japan.")
+    threads = []
+
+    class Watched(routes.WholeDocument):
+        def __init__(self, **fields: Any) -> None:
+            threads.append(threading.current_thread())
+            super().__init__(**fields)
+
+    monkeypatch.setattr(routes, "WholeDocument", Watched)
+    whole = await api.get("/collections/docs/document", params={"url": TEA})
+    assert (whole.headers["content-type"], whole.json()["url"]) == ("application/json", TEA)
+    assert threads
+    assert threading.main_thread() not in threads
+    described = (await api.get("/openapi.json")).json()
+    path = described["paths"]["/app/api/collections/{name}/document"]["get"]
+    assert path["responses"]["200"]["content"]["application/json"]["schema"] == {
+        "$ref": "#/components/schemas/WholeDocument"
+    }
 
 
 async def test_deleted_documents_are_gone(api: httpx.AsyncClient) -> None:

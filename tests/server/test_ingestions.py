@@ -64,6 +64,24 @@ async def test_pages_by_hand(server: Served, site: LoopbackSite) -> None:
     assert (end.data["stored"], end.data["failed"]) == (2, 0)
 
 
+async def test_another_try_is_for_the_ticket_s_own_pages(
+    server: Served, site: LoopbackSite
+) -> None:
+    """What failed in other ingestions of the collection stays as it is."""
+    mine, other = site.address("/mine"), site.address("/other")
+    tickets = [
+        (await ingest(server, collection="tea", urls=[url]))["ticket_id"] for url in (mine, other)
+    ]
+    for path in ("/mine", "/other"):
+        site.put(path, article("Now", essay(f"black tea {path}")))
+    path = f"{API}/tickets/{tickets[0]}"
+    assert (await server.client.post(f"{path}/retry")).status_code == 200
+    *_, end = read_events((await server.client.get(f"{path}/events")).text)
+    assert (end.data["stored"], end.data["failed"]) == (1, 0)
+    left = (await server.client.get(f"{API}/tickets/{tickets[1]}")).json()
+    assert (left["stored"], left["failed"]) == (0, 1)
+
+
 async def test_results_of_a_run_keep_their_texts(server: Served) -> None:
     """The staged text is stored without a fetch, with what the run knew of the page."""
     run = await server.end_of((await server.start(**INPUT))["run_id"])

@@ -220,6 +220,20 @@ async def test_secrets_are_masked(server: Served) -> None:
     assert good_pages()[0].url in told.text
 
 
+async def test_secrets_among_the_choices_are_masked(server: Served) -> None:
+    """Wherever a run is shown; what goes on with it has them as they were given."""
+    secret = "api_key=sk-proj-abcdefgh12345678"
+    run = await server.start(context={"case_id": secret}, **INPUT)
+    told = await server.client.get(f"{API}/runs/{run['run_id']}/events")
+    listed = await server.client.get(f"{API}/runs")
+    shown = await server.show(run["run_id"])
+    assert "abcdefgh12345678" not in told.text + listed.text + str(run) + str(shown)
+    assert shown["context"] == {"case_id": "api_key=[secret]"}
+    kept = await server.runs.find("local", run["run_id"])
+    assert kept is not None
+    assert kept.choices == {"case_id": secret}
+
+
 async def test_wrong_inputs_are_named(server: Served) -> None:
     """Each wrong field has its message, with the nearest name for an unknown one."""
     body = {"graph": "collection_search", "input": {"question": "q", "max_candidate": 5}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Query
+from fastapi import APIRouter, HTTPException, Query, Response
 from pydantic import BaseModel, Field
 
 from ...contracts.embedded_text import embedder_of_vectors
@@ -141,10 +141,10 @@ async def show_documents(
     return DocumentList(total=page.total, documents=[_document(one) for one in page.documents])
 
 
-@router.get("/collections/{name:path}/document")
+@router.get("/collections/{name:path}/document", response_model=WholeDocument)
 async def show_document(
     name: CollectionName, caller: Viewer, base: Base, url: Annotated[str, Query(max_length=8192)]
-) -> WholeDocument:
+) -> Response:
     """Return one document with its text, in which the passages of an answer have their places."""
     opened = await open_collection(base, caller, name)
     store = opened.store.collections
@@ -152,7 +152,7 @@ async def show_document(
     found = await offload(store.get, opened.scope, [key])
     if not found:
         raise HTTPException(404, f"{name!r} has no document at {url}.")
-    return _whole(found[0])
+    return Response(await offload(_whole_json, found[0]), media_type="application/json")
 
 
 @router.delete("/collections/{name:path}/documents")
@@ -213,6 +213,11 @@ def _document(one: ListedDocument) -> DocumentView:
         chunks=one.chunks,
         provenance=dict(one.provenance),
     )
+
+
+def _whole_json(stored: StoredDocument) -> str:
+    """Return the document as JSON; a large one takes time."""
+    return _whole(stored).model_dump_json()
 
 
 def _whole(stored: StoredDocument) -> WholeDocument:

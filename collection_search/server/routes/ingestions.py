@@ -95,11 +95,11 @@ async def ticket_events(
 
 @router.post("/tickets/{ticket_id}/retry")
 async def retry_ticket(ticket_id: str, caller: Reviewer, runs: Runs) -> dict[str, Any]:
-    """Queue the failed pages of the ticket's collection again, and return the ticket."""
+    """Queue the failed pages of the ticket again, and return the ticket."""
     status = await _find_ticket(runs, caller, ticket_id)
     context = await runs.context_of(caller.tenant)
     store, scope = await context.storage(), TenantScope(caller.tenant, status.collection)
-    await offload(store.ledger.retry_failed, scope, rules=paid_rules(context))
+    await offload(store.ledger.retry_failed, scope, rules=paid_rules(context), ticket=ticket_id)
     await offload((await engine_for(context)).start)
     return view_ticket(await _find_ticket(runs, caller, ticket_id))
 

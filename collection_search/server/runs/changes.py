@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Changes:
-    """One event per run that somebody waits for; for one event loop."""
+    """The events of those who wait for runs; for one event loop."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, asyncio.Event] = {}
+        self._waiting: dict[str, set[asyncio.Event]] = {}
         self.is_closed = False
 
-    def next(self, run_id: str) -> asyncio.Event:
-        """Return what the next change sets; ask before the run is read, and nothing is missed."""
-        event = self._waiting.setdefault(run_id, asyncio.Event())
-        if self.is_closed:
-            event.set()
-        return event
+    @contextmanager
+    def watch(self, run_id: str) -> Iterator[asyncio.Event]:
+        """Yield what each change sets until the block ends.
+
+        Clear it before the run is read, and nothing is missed.
+        """
+        event = asyncio.Event()
+        self._waiting.setdefault(run_id, set()).add(event)
+        try:
+            yield event
+        finally:
+            watching = self._waiting[run_id]
+            watching.discard(event)
+            if not watching:
+                del self._waiting[run_id]
 
     def tell(self, run_id: str) -> None:
         """Wake all who wait for the run."""
-        if event := self._waiting.pop(run_id, None):
+        for event in self._waiting.get(run_id, ()):
             event.set()
 
     def close(self) -> None:
         """Wake everybody for good: the server stops."""
         self.is_closed = True
-        for run_id in list(self._waiting):
+        for run_id in self._waiting:
             self.tell(run_id)
 
 

@@ -28,25 +28,26 @@ async def follow_run(
     The stream ends without `end` when the server stops; the client then asks again.
     """
     quiet_s = 0.0
-    while True:
-        change = manager.changes.next(run_id)
-        run, events = await offload(_look, manager.store, tenant, run_id, after)
-        for event in events:
-            after = event.number
-            yield write_event(event.type, event.data, number=event.number)
-        if events:
-            quiet_s = 0.0
-            continue
-        if run is None or not run.is_active:
-            yield write_event("end", None if run is None else view_run(run))
-            return
-        if manager.changes.is_closed:
-            return
-        await wait_for(change, LOOK_S)
-        quiet_s += LOOK_S
-        if quiet_s >= KEEP_ALIVE_S:
-            quiet_s = 0.0
-            yield KEEP_ALIVE
+    with manager.changes.watch(run_id) as changed:
+        while True:
+            changed.clear()
+            run, events = await offload(_look, manager.store, tenant, run_id, after)
+            for event in events:
+                after = event.number
+                yield write_event(event.type, event.data, number=event.number)
+            if events:
+                quiet_s = 0.0
+                continue
+            if run is None or not run.is_active:
+                yield write_event("end", None if run is None else view_run(run))
+                return
+            if manager.changes.is_closed:
+                return
+            await wait_for(changed, LOOK_S)
+            quiet_s += LOOK_S
+            if quiet_s >= KEEP_ALIVE_S:
+                quiet_s = 0.0
+                yield KEEP_ALIVE
 
 
 def _look(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...text.redaction import mask
 from ...text.timestamps import iso_time
 
 if TYPE_CHECKING:
@@ -11,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def view_run(run: ServerRun, *, is_queued: bool = False, is_short: bool = False) -> dict[str, Any]:
-    """Return a run as JSON; a short one has no `output`."""
+    """Return a run as JSON; a short one has no `output`.
+
+    The choices are masked here only: the run needs them as they are when it goes on.
+    """
     shown: dict[str, Any] = {
         "run_id": run.run_id,
         "graph": run.graph,
@@ -26,6 +30,6 @@ def view_run(run: ServerRun, *, is_queued: bool = False, is_short: bool = False)
         "error": run.error,
         "gate_id": run.gate_id,
         "input": run.given,
-        "context": run.choices,
+        "context": mask(run.choices, personal=False),
     }
     return shown if is_short else {**shown, "output": run.output}

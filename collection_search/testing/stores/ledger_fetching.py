@@ -226,3 +226,15 @@ class FetchingContract(StoreContract):
         assert claim.attempts == 1
         assert self.store.staging.get(MINE.tenant_id, claim.content_ref or "") == "text of a"
         assert self.store.ledger.dead_letters(MINE.tenant_id) == []
+
+    def test_failed_pages_of_one_ticket_get_another_chance(self) -> None:
+        """Other pages of the collection do not, nor does a ticket of another tenant or none."""
+        mine, other = self._enqueue("a", "b"), self._enqueue("c")
+        theirs = self._enqueue("a", scope=THEIRS)
+        for _ in range(4):
+            self.store.ledger.fail(self._take(), "bad", retry_in_s=None)
+        for unknown in (theirs.ticket_id, "ticket-unknown"):
+            assert self.store.ledger.retry_failed(MINE, ticket=unknown) == 0
+        assert self.store.ledger.retry_failed(MINE, ticket=mine.ticket_id) == 2  # noqa: PLR2004
+        assert {row.state for row in self._status(mine).rows} == {"waiting"}
+        assert (self._state(other), self._state(theirs)) == ("dead", "dead")

@@ -25,7 +25,8 @@ _DEAD: Final = """
 
 
 _DEAD_ROWS: Final = """state = 'dead' AND collection_id IN (SELECT id FROM collections
-    WHERE tenant_id = :tenant AND (:name IS NULL OR name = :name))"""
+    WHERE tenant_id = :tenant AND (:name IS NULL OR name = :name))
+    AND (:ticket IS NULL OR id IN (SELECT row_id FROM ticket_rows WHERE ticket_id = :ticket))"""
 
 
 def give_up(
@@ -58,14 +59,20 @@ def list_dead_letters(
 
 
 def retry_dead_letters(
-    connection: sqlite3.Connection, whose: TenantScope | str, policy: str | None
+    connection: sqlite3.Connection,
+    whose: TenantScope | str,
+    policy: str | None,
+    ticket: str | None,
 ) -> int:
-    """Retry the dead letters of a collection or a tenant, with all attempts; return how many."""
+    """Retry the dead letters of a collection or a tenant, with all attempts; return how many.
+
+    With the id of a `ticket` only those of its pages.
+    """
     if isinstance(whose, TenantScope):
         tenant, name = whose.tenant_id, whose.collection
     else:
         tenant, name = whose, None
-    of = {"tenant": tenant, "name": name, "policy": policy}
+    of = {"tenant": tenant, "name": name, "policy": policy, "ticket": ticket}
     with dropping_kept_texts(connection, tenant, f"ledger WHERE {_DEAD_ROWS}", of):
         return connection.execute(
             f"UPDATE ledger SET provenance = {remembering('provenance')}, {RETRIED},"

@@ -267,11 +267,13 @@ class SQLiteLedger:
             pauses.try_again(connection, self._clock(), of_pages=these)
             return put_ticket(connection, ticket_id, scope, collection, keys)
 
-    def retry_failed(self, whose: TenantScope | str, *, rules: PageRules | None = None) -> int:
-        """Queue the dead rows of a collection or a tenant with all attempts; return how many."""
+    def retry_failed(
+        self, whose: TenantScope | str, *, rules: PageRules | None = None, ticket: str | None = None
+    ) -> int:
+        """Queue the dead rows of a collection, tenant or ticket with all attempts; count them."""
         with self._database.write() as connection:
             pauses.try_again(connection, self._clock())
-            return retry_dead_letters(connection, whose, rules_json(rules))
+            return retry_dead_letters(connection, whose, rules_json(rules), ticket)
 
     def dead_letters(
         self, tenant_id: str, *, collection: str | None = None, limit: int = 1000
