@@ -26,6 +26,18 @@ MEMORY_BYTES: Final = 1_000_000_000
 """Of all processes of one browser together; about a quarter of it is taken before any page."""
 _LOOK_S: Final = 0.5
 _PROFILES: Final = "--user-data-dir="
+_FEATURES: Final = (
+    "WebRtcHideLocalIpsWithMdns",  # else a script has names of .local asked for on the network
+    # Chromium takes the last list that it is given, so this one has the driver's too.
+    "AimEnabled", "AvoidCorsURLLoaderRestartOnRedirect", "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose", "HttpsFirstBalancedModeAutoEnable", "HttpsUpgrades",
+    "LensOverlay", "MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding",
+    "PreconnectToSearch", "TcpPortRandomizationWin", "ThirdPartyStoragePartitioning",
+    "msEdgeUpdateLaunchServicesPreferredVersion", "msForceBrowserSignIn",
+    # Of older drivers.
+    "AcceptCHFrame", "DialMediaRouteProvider", "GlobalMediaControls", "ImprovedCookieControls",
+    "LazyFrameLoading", "Translate",
+)  # fmt: skip
 CLOSED: Final = (
     "--proxy-server=http://127.0.0.1:{port}",
     "--proxy-bypass-list=<-loopback>",
@@ -34,6 +46,7 @@ CLOSED: Final = (
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--disable-quic",
     "--dns-prefetch-disable",
+    f"--disable-features={','.join(_FEATURES)}",
 )
 """What takes the browser's network from it; `port` is the proxy's."""
 _FLAGS: Final = (

@@ -199,12 +199,13 @@ async def test_hostile_pages_reach_nobody(site: LoopbackSite, canary: Canary) ->
     ]
     assert unread == []
     assert any(port in one for one in refused), "the sockets of scripts went elsewhere"
+    assert not any("/worker.js" in one for one in refused), "a service worker was asked for"
 
 
 async def test_what_goes_around_the_safe_fetch_ends_at_the_proxy(
     site: LoopbackSite, canary: Canary
 ) -> None:
-    """The canary works, and the proxy is what stands before it."""
+    """Such as a WebSocket."""
     start = site.put("/", shell(f"new WebSocket('ws://127.0.0.1:{canary.port}/');"))
     async with Browsing(site.allowed) as browsing:
         await browsing.show(start)
