@@ -11,9 +11,11 @@ from typing import IO, Final
 
 _PREFIX: Final = "collection-search-"
 _LOCK: Final = "in-use"
-_NOTE: Final = "profile-folder"
-_DRIVERS: Final = "playwright_"
-"""How the names of the driver's folders begin."""
+_NOTE: Final = "profile"
+_PROFILES: Final = "playwright_*"
+"""The driver's folders."""
+_SOCKET: Final = "SingletonSocket"
+"""In that for a profile, while the browser runs: a link to a socket in the browser's own folder."""
 _SHORT: Final = Path("/tmp")  # noqa: S108 - the folder in it has a name that nobody can foresee
 _PARENT_CHARS: Final = 26
 """Chromium makes a socket in the folder, whose path has at most 104 characters on some systems."""
@@ -35,12 +37,12 @@ class BrowserFolder:
         self._lock = (self.path / _LOCK).open("w")
         _is_locked_by(self._lock)
 
-    def note(self, profiles: Path) -> None:
-        """Have the driver's folder for profiles removed with this one."""
-        (self.path / _NOTE).write_text(str(profiles))
+    def note(self, profile: str) -> None:
+        """Note which folder of the driver is the browser's, so that the next start knows it."""
+        (self.path / _NOTE).write_text(Path(profile).name)
 
     def remove(self) -> None:
-        """Remove the folder."""
+        """Remove the folder, and that of the driver for the profile of this browser."""
         _remove(self.path)
         self._lock.close()
 
@@ -64,11 +66,19 @@ def _sweep(parent: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    with suppress(OSError):
-        profiles = Path((folder / _NOTE).read_text())
-        if profiles.parent == Path(tempfile.gettempdir()) and profiles.name.startswith(_DRIVERS):
-            shutil.rmtree(profiles, ignore_errors=True)
+    for profile in Path(tempfile.gettempdir()).glob(_PROFILES):
+        if _is_of(profile, folder):
+            shutil.rmtree(profile, ignore_errors=True)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_of(profile: Path, folder: Path) -> bool:
+    with suppress(OSError):
+        if (folder / _NOTE).read_text() == profile.name:
+            return True
+    with suppress(OSError):  # a browser that was killed at its start
+        return (profile / _SOCKET).readlink().is_relative_to(folder)
+    return False
 
 
 def _is_locked_by(file: IO[str]) -> bool:

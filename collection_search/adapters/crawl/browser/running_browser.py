@@ -8,7 +8,6 @@ import inspect
 import os
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from .browser_folder import BrowserFolder
@@ -17,6 +16,7 @@ from .refusing_proxy import RefusingProxy
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
+    from pathlib import Path
 
     from playwright.async_api import Browser, BrowserType, Playwright
 
@@ -25,7 +25,7 @@ CLOSE_S: Final = 5.0
 MEMORY_BYTES: Final = 1_000_000_000
 """Of all processes of one browser together; about a quarter of it is taken before any page."""
 _LOOK_S: Final = 0.5
-_PROFILES: Final = "--user-data-dir="
+_PROFILE: Final = "--user-data-dir="
 _FEATURES: Final = (
     "WebRtcHideLocalIpsWithMdns",  # else a script has names of .local asked for on the network
     # Chromium takes the last list that it is given, so this one has the driver's too.
@@ -142,9 +142,10 @@ async def start_browser(
             **_artifacts(driver.chromium, folder.path),
         )
         ends.push_async_callback(_ended, browser.close)
-        process, profiles = await _found(browser)
-        if profiles is not None:
-            await asyncio.to_thread(folder.note, profiles)
+        process = await _process_of(browser, port)
+        for part in () if process is None else arguments_of(process):
+            if part.startswith(_PROFILE):
+                await asyncio.to_thread(folder.note, part)
         running = RunningBrowser(browser, proxy, process)
         browser.on("disconnected", running.note_end)
         watch = asyncio.create_task(running.watch(memory_bytes))
@@ -164,18 +165,16 @@ def _artifacts(launcher: BrowserType, folder: Path) -> dict[str, Any]:
     return {name: folder} if name in inspect.signature(launcher.launch).parameters else {}
 
 
-async def _found(browser: Browser) -> tuple[int | None, Path | None]:
-    """Return the browser's process and the folder of its profiles, where /proc tells of them."""
+async def _process_of(browser: Browser, port: int) -> int | None:
+    """Return the number of the browser's process, where /proc tells of it."""
     session = await browser.new_browser_cdp_session()
     try:
         told = await session.send("SystemInfo.getProcessInfo")
     finally:
         await session.detach()
-    for one in told["processInfo"]:
-        for part in arguments_of(one["id"]) if one["type"] == "browser" else ():
-            if part.startswith(_PROFILES):  # a number of another namespace is another process
-                return one["id"], Path(part.removeprefix(_PROFILES))
-    return None, None
+    numbers = (one["id"] for one in told["processInfo"] if one["type"] == "browser")
+    # A number of another namespace would be another process here, without our proxy's port.
+    return next((one for one in numbers if f":{port}" in "".join(arguments_of(one))), None)
 
 
 async def _ended(end: Callable[[], Awaitable[None]]) -> None:

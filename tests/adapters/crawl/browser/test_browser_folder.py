@@ -26,26 +26,20 @@ def parent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_it_is_removed_with_the_drivers_folder(parent: Path) -> None:
-    """With what is in both."""
-    profiles = parent / "playwright_chromiumdev_profile-a"
-    (profiles / "Default").mkdir(parents=True)
+    """Which is known by its link to the browser's socket; no other is."""
+    mine, other = (parent / f"playwright_chromiumdev_profile-{one}" for one in "ab")
     folder = BrowserFolder()
+    for profiles, target in ((mine, folder.path), (other, parent / "elsewhere")):
+        (profiles / "Default").mkdir(parents=True)
+        (profiles / "SingletonSocket").symlink_to(target / "org.chromium.a" / "SingletonSocket")
     (folder.path / "file").write_text("a")
-    folder.note(profiles)
     assert f"-{os.getpid()}-" in folder.path.name
     folder.remove()
+    assert list(parent.iterdir()) == [other]
+    folder = BrowserFolder()
+    folder.note(f"--user-data-dir={other}")
+    folder.remove()
     assert list(parent.iterdir()) == []
-
-
-def test_no_other_folder_is_removed_with_it(parent: Path) -> None:
-    """Whatever was noted."""
-    (parent / "mine").mkdir()
-    (elsewhere := parent / "below" / "playwright_a").mkdir(parents=True)
-    for other in (parent / "mine", elsewhere):
-        folder = BrowserFolder()
-        folder.note(other)
-        folder.remove()
-        assert other.exists()
 
 
 def test_those_of_killed_processes_are_removed(parent: Path) -> None:

@@ -239,7 +239,7 @@ async def test_nothing_is_left_behind(
         )  # fmt: skip
         below: set[int] = set()
         async with asyncio.timeout(120):
-            while len(browsers_in(below)) < 4:
+            while len(browsers_in(below)) < 4 or not has_started(folder):
                 await asyncio.sleep(0.1)
                 below = processes_below(ours.pid)
         os.killpg(ours.pid, number)  # as a terminal does
@@ -248,6 +248,11 @@ async def test_nothing_is_left_behind(
         monkeypatch.setattr(tempfile, "tempdir", str(folder))
         BrowserFolder().remove()
         assert names_in(folder) == []
+
+
+def has_started(folder: Path) -> bool:
+    """Return whether a browser with its files there has noted its profile."""
+    return any(folder.glob("collection-search-*/profile"))
 
 
 async def is_refusing(browser: Chromium) -> bool:
