@@ -6,8 +6,9 @@ import asyncio
 import os
 import shutil
 import socket
+import tempfile
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,12 @@ import pytest
 
 from collection_search.adapters.crawl.browser.chromium import NAMES, Chromium
 from collection_search.adapters.crawl.browser.rendering import PageRenderer, RenderLimits
+from collection_search.adapters.crawl.browser.running_browser import CLOSED
 from collection_search.adapters.crawl.fetch.fetcher import FetchPolicy, SafeFetcher
 from collection_search.adapters.per_loop import PerLoop
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from typing import Self
 
     from collection_search.contracts.page import FetchedPage
@@ -40,6 +43,18 @@ def writing(text: str) -> str:
     """Return a script that writes an article."""
     paragraphs = "".join(f"<p>{part}</p>" for part in text.split("\n\n"))
     return f"document.getElementById('root').innerHTML = '<main><h1>Tea</h1>{paragraphs}</main>';"
+
+
+@contextmanager
+def short_folder() -> Iterator[Path]:
+    """Yield a new folder whose path is short enough for the sockets of a browser."""
+    with tempfile.TemporaryDirectory(prefix="b", dir="/tmp") as folder:
+        yield Path(folder)
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the names of what is in the folder."""
+    return [one.name for one in folder.iterdir()]
 
 
 class Canary:
@@ -82,11 +97,15 @@ class Canary:
 class Browsing:
     """A fetcher and a browser for one test, on its own event loop."""
 
-    def __init__(self, allowed: list[str], **limits: Any) -> None:
+    def __init__(
+        self, allowed: list[str], *, network: Sequence[str] = CLOSED, **limits: Any
+    ) -> None:
         assert CHROMIUM is not None
         program = CHROMIUM
         self.fetcher = SafeFetcher(FetchPolicy(allowed_addresses=frozenset(allowed), min_delay_s=0))
-        self.browsers = PerLoop(lambda _: Chromium(program, sandbox=SANDBOX), Chromium.aclose)
+        self.browsers = PerLoop(
+            lambda _: Chromium(program, sandbox=SANDBOX, network=network), Chromium.aclose
+        )
         self.renderer = PageRenderer(
             self.browsers, self.fetcher, user_agent="tea-bot", limits=RenderLimits(**limits)
         )
@@ -99,7 +118,8 @@ class Browsing:
 
     async def refused(self) -> list[str]:
         """Return what reached the browser's proxy."""
-        return list((await self.browsers.get()).proxy.refused)
+        running = (await self.browsers.get()).running
+        return list(running.proxy.refused) if running else []
 
     async def __aenter__(self) -> Self:
         return self

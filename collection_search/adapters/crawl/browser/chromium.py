@@ -3,52 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import importlib.util
 import os
 import shutil
-from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Final
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ....errors import ConfigError, FetchError, MissingExtraError
 from ...per_loop import PerLoop
-from .refusing_proxy import RefusingProxy
+from .running_browser import CLOSE_S, CLOSED, MEMORY_BYTES, START_S, start_browser
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Coroutine, Sequence
     from pathlib import Path
 
-    from playwright.async_api import Browser, BrowserContext, Playwright
+    from playwright.async_api import BrowserContext
 
     from ...per_loop import Sockets
+    from .running_browser import RunningBrowser
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 IDLE_S: Final = 60.0
-START_S: Final = 30.0
-CLOSE_S: Final = 5.0
+WAIT_S: Final = 120.0
 AT_ONCE: Final = 2
 """Pages that one browser shows at the same time."""
-FLAGS: Final = (
-    "--proxy-bypass-list=<-loopback>",
-    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
-    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
-    "--disable-quic",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-domain-reliability",
-    "--disable-sync",
-    "--dns-prefetch-disable",
-    "--no-pings",
-    "--no-first-run",
-    "--disable-gpu",
-    "--disable-remote-fonts",
-    "--disable-speech-api",
-    "--mute-audio",
-    "--blink-settings=imagesEnabled=false",
-    "--js-flags=--max-old-space-size=256",
-    "--renderer-process-limit=4",
-)
+T = TypeVar("T")
 
 
 def find_chromium(path: Path | None = None, *, sandbox: bool = True) -> str:
@@ -95,112 +75,187 @@ class Chromium:
     """One browser of an event loop. It has profiles that end with each page.
 
     All its connections lead to a proxy that refuses them. It ends with this process, also when that
-    is killed, `idle_s` after the last page, and after a crash; the next page starts it again.
+    is killed, `idle_s` after the last page, and after a crash; the next page starts it again. Its
+    processes have `memory_bytes` together, on systems that have /proc. `network` are the flags that
+    take its network from it.
     """
 
-    def __init__(self, program: str, *, sandbox: bool, idle_s: float = IDLE_S) -> None:
-        self.proxy = RefusingProxy()
-        self._program = program
-        self._sandbox = sandbox
+    def __init__(
+        self,
+        program: str,
+        *,
+        sandbox: bool,
+        idle_s: float = IDLE_S,
+        memory_bytes: int = MEMORY_BYTES,
+        network: Sequence[str] = CLOSED,
+    ) -> None:
+        self.running: RunningBrowser | None = None
+        """The browser of the last launch; start and stop change it, one at a time."""
+        self._start = partial(
+            start_browser, program, sandbox=sandbox, memory_bytes=memory_bytes, network=network
+        )
         self._idle_s = idle_s
-        self._driver: Playwright | None = None
-        self._browser: Browser | None = None
-        self._starting = asyncio.Lock()
+        self._changing = asyncio.Lock()
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._in_use = 0
-        self._idle: asyncio.Task[None] | None = None
+        self._idle: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     @asynccontextmanager
-    async def profile(self, user_agent: str) -> AsyncGenerator[BrowserContext]:
-        """Yield a fresh profile, closed at the end. Raises FetchError (`render_failed`)."""
-        async with self._slots:
-            self._in_use += 1
-            self._stay()
+    async def profile(
+        self, user_agent: str, *, wait_s: float = WAIT_S
+    ) -> AsyncGenerator[BrowserContext]:
+        """Yield a fresh profile, which is closed after the end.
+
+        `wait_s` is for the turn, when other pages are in the browser. Raises FetchError
+        (`render_failed`); playwright's errors inside are passed on while the browser runs.
+        """
+        from playwright.async_api import Error
+
+        await self._wait_for_turn(wait_s)
+        running: RunningBrowser | None = None
+        profile: BrowserContext | None = None
+        try:
+            running = await self._ready()
+            profile = await self._opened(running, user_agent)
+            if profile is None:  # the browser has ended or does not obey: there is a new one
+                running.pages -= 1
+                running = await self._ready()
+                profile = await self._opened(running, user_agent)
+            if profile is None:
+                raise _start_failed("it opens no page")
             try:
-                profile = await self._opened(user_agent)
-                try:
-                    yield profile
-                finally:
-                    await self._close(profile)
-            finally:
-                self._in_use -= 1
-                if not self._in_use:
-                    self._idle = asyncio.create_task(self._stop_later())
+                yield profile
+            except Error as error:
+                if running.is_usable():
+                    raise
+                text = f"the browser ended while the page was shown: {running.fault}"
+                again = running.was_shared  # it may have been the other page
+                raise FetchError(text, reason="render_failed", retryable=again) from error
+        finally:
+            self._run(self._leave(running, profile))
 
     async def release(self) -> None:
         """Stop the browser unless a page is in use."""
-        if not self._in_use:
-            await self.aclose()
+        await self._tasks_done()
+        await self._stop(unless_used=True)
 
     async def aclose(self) -> None:
         """Stop the browser."""
         self._stay()
-        browser, self._browser = self._browser, None
-        driver, self._driver = self._driver, None
-        with suppress(Exception):  # its own errors say no more than that it has ended
-            if browser is not None:
-                async with asyncio.timeout(CLOSE_S):
-                    await browser.close()
-        with suppress(Exception):
-            if driver is not None:  # ends the browser's processes if they did not end themselves
-                async with asyncio.timeout(CLOSE_S):
-                    await driver.stop()
-        await self.proxy.aclose()
+        await self._stop()
+        await self._tasks_done()
 
-    async def _opened(self, user_agent: str) -> BrowserContext:
+    async def _wait_for_turn(self, wait_s: float) -> None:
+        try:
+            async with asyncio.timeout(wait_s):
+                await self._slots.acquire()
+        except TimeoutError as error:
+            text = "other pages were in the browser all the time"
+            raise FetchError(text, reason="render_failed", retryable=True) from error
+        self._in_use += 1
+        self._stay()
+
+    async def _ready(self) -> RunningBrowser:
+        """Return a browser that can be used. A start goes on when its page is cancelled."""
+        from playwright.async_api import Error
+
+        try:
+            running = await asyncio.shield(self._run(self._started()))
+        except (Error, OSError, TimeoutError) as error:
+            raise _start_failed(_first_line(error)) from error
+        running.pages += 1
+        return running
+
+    async def _started(self) -> RunningBrowser:
+        async with self._changing:
+            running = self.running
+            if running is None or not running.is_usable():
+                self.running = None
+                if running is not None:
+                    await running.aclose()
+                running = self.running = await self._start()
+            return running
+
+    async def _stop(
+        self, running: RunningBrowser | None = None, *, unless_used: bool = False
+    ) -> None:
+        """Stop this browser, or whichever runs. A stop that has begun is not cancelled."""
+        await asyncio.shield(self._run(self._stopped(running, unless_used=unless_used)))
+
+    async def _stopped(self, running: RunningBrowser | None, *, unless_used: bool) -> None:
+        async with self._changing:
+            if (unless_used and self._in_use) or self.running is None:
+                return
+            if running is None or running is self.running:
+                running, self.running = self.running, None
+                await running.aclose()
+
+    async def _opened(self, running: RunningBrowser, user_agent: str) -> BrowserContext | None:
+        """Return a new profile, None from a browser that was stopped because it had none."""
         from playwright.async_api import Error
 
         try:
             async with asyncio.timeout(START_S):
-                async with self._starting:
-                    if self._browser is None or not self._browser.is_connected():
-                        await self._start()
-                assert self._browser is not None  # noqa: S101
-                return await self._browser.new_context(
+                return await running.browser.new_context(
                     user_agent=user_agent,
                     accept_downloads=False,
                     service_workers="block",
                     permissions=[],
                 )
-        except (Error, TimeoutError) as error:
-            await self.aclose()
-            text = f"Chromium does not start: {_first_line(error)}"
-            raise FetchError(text, reason="render_failed", retryable=True) from error
+        except (Error, TimeoutError):
+            await self._stop(running)
+            return None
 
-    async def _start(self) -> None:
-        await self.aclose()
-        playwright = await asyncio.to_thread(importlib.import_module, "playwright.async_api")
-        port = await self.proxy.start()
-        driver: Playwright = await playwright.async_playwright().start()
-        self._driver = driver
-        self._browser = await driver.chromium.launch(
-            executable_path=self._program,
-            headless=True,
-            chromium_sandbox=self._sandbox,
-            args=[f"--proxy-server=http://127.0.0.1:{port}", *FLAGS],
-            env={"PATH": os.environ.get("PATH", os.defpath), "HOME": "/nonexistent"},
-            handle_sigint=False,
-            handle_sigterm=False,
-            handle_sighup=False,
-            timeout=START_S * 1_000,
-        )
-
-    async def _close(self, profile: BrowserContext) -> None:
-        """Close the profile; a browser that does not obey is stopped."""
+    async def _leave(self, running: RunningBrowser | None, profile: BrowserContext | None) -> None:
+        """Close the profile and free its place; a browser that does not obey is stopped."""
         try:
-            async with asyncio.timeout(CLOSE_S):
-                await profile.close()
-        except Exception:  # noqa: BLE001 - a browser in an unknown state is not used again
-            await self.aclose()
+            if running is not None and profile is not None:
+                try:
+                    async with asyncio.timeout(CLOSE_S):
+                        await profile.close()
+                except Exception:  # noqa: BLE001 - a browser in an unknown state is not used again
+                    await self._stop(running)
+        finally:
+            if running is not None:
+                running.pages -= 1
+            self._in_use -= 1
+            self._slots.release()
+            if not self._in_use:
+                self._stay()
+                loop = asyncio.get_running_loop()
+                self._idle = loop.call_later(self._idle_s, self._stop_idle)
 
     def _stay(self) -> None:
+        """Forget a stop that has not begun."""
         idle, self._idle = self._idle, None
-        if idle is not None and idle is not asyncio.current_task():
+        if idle is not None:
             idle.cancel()
 
-    async def _stop_later(self) -> None:
-        await asyncio.sleep(self._idle_s)
-        await self.aclose()
+    def _stop_idle(self) -> None:
+        self._run(self._stopped(None, unless_used=True))
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Return a task that goes on when nobody waits for it any more."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._forget)
+        return task
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # who waits for it has it; nobody else is to be told
+
+    async def _tasks_done(self) -> None:
+        loop = asyncio.get_running_loop()
+        while tasks := [task for task in self._tasks if task.get_loop() is loop]:
+            await asyncio.wait(tasks)
+
+
+def _start_failed(why: str) -> FetchError:
+    text = f"Chromium does not start: {why}"
+    return FetchError(text, reason="render_failed", retryable=True)
 
 
 def _first_line(error: Exception) -> str:

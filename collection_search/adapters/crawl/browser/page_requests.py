@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ....errors import FetchError
 from ..extract.charset import decode_page
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from playwright.async_api import Route
 
@@ -28,13 +29,20 @@ _RECEIVED: Final = (
     "x-content-type-options",
 )
 _AT_ONCE: Final = 8
+MAX_ASKED: Final = 1_000
+"""Requests of all kinds, refused ones too: each one costs the driver's time and ours."""
 
 
 class PartSource(Protocol):
     """A source of the scripts and data of pages."""
 
-    async def fetch_part(self, url: str, *, page: str, headers: Mapping[str, str]) -> Received:
-        """Return the answer of the address. Raises FetchError."""
+    async def fetch_part(
+        self, url: str, *, page: str, headers: Mapping[str, str], take: Callable[[int], None]
+    ) -> Received:
+        """Return the answer of the address. Raises FetchError.
+
+        `take` is told the size of each piece of the body, and raises FetchError for one too many.
+        """
         ...
 
 
@@ -42,19 +50,30 @@ class PageRequests:
     """The requests of one page while it is shown, with limits of number and size.
 
     The page itself is answered once from what was fetched. Every other document is refused: a page
-    that leads the browser elsewhere stays where it is.
+    that leads the browser elsewhere stays where it is. After `MAX_ASKED` requests, refused ones
+    among them, `give_up` is called.
     """
 
     def __init__(
-        self, page: FetchedPage, source: PartSource, *, max_requests: int, max_bytes: int
+        self,
+        page: FetchedPage,
+        source: PartSource,
+        *,
+        max_requests: int,
+        max_bytes: int,
+        give_up: Callable[[], None],
     ) -> None:
         self.open = 0
         """Requests that wait for their answer."""
+        self.asked = 0
+        """Requests of all kinds."""
+        self._give_up = give_up
         self._page = page
         self._source = source
         self._requests_left = max_requests
         self._bytes_left = max_bytes
         self._is_shown = False
+        self._is_over = False
         self._tasks: set[asyncio.Task[Received]] = set()
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
@@ -63,6 +82,10 @@ class PageRequests:
         from playwright.async_api import Error
 
         request = route.request
+        self.asked += 1
+        if self.asked > MAX_ASKED and not self._is_over:
+            self.stop()
+            self._give_up()
         with suppress(Error):  # the page was closed meanwhile
             if request.is_navigation_request():
                 await self._answer_document(route)
@@ -82,6 +105,7 @@ class PageRequests:
 
     def stop(self) -> None:
         """End the requests that wait, and refuse all later ones."""
+        self._is_over = True
         self._requests_left = 0
         for task in self._tasks:
             task.cancel()
@@ -106,11 +130,6 @@ class PageRequests:
             await route.abort("blockedbyclient")
             return
         received = task.result()
-        self._bytes_left -= len(received.body)
-        if self._bytes_left < 0:
-            self._requests_left = 0
-            await route.abort("blockedbyclient")
-            return
         headers = {name: received.headers[name] for name in _RECEIVED if name in received.headers}
         await route.fulfill(status=received.status, headers=headers, body=received.body)
 
@@ -122,9 +141,19 @@ class PageRequests:
         if (own := _origin(self._page.final_url)) != _origin(request.url):
             headers["origin"] = own
         async with self._slots:
-            return await self._source.fetch_part(
-                request.url, page=self._page.final_url, headers=headers
+            received = await self._source.fetch_part(
+                request.url, page=self._page.final_url, headers=headers, take=self._take
             )
+        if received.status != HTTPStatus.OK:
+            self._take(len(received.body))
+        return received
+
+    def _take(self, size: int) -> None:
+        """Count what has arrived, also of parts that are still on their way."""
+        self._bytes_left -= size
+        if self._bytes_left < 0:
+            self._requests_left = 0
+            raise FetchError("the parts of the page are too large together", reason="too_large")
 
 
 def _origin(url: str) -> str:

@@ -22,13 +22,14 @@ class RefusingProxy:
     def __init__(self) -> None:
         self.refused: deque[str] = deque(maxlen=_KEPT)
         """The last requests, as method and address."""
+        self.port = 0
         self._server: asyncio.Server | None = None
 
     async def start(self) -> int:
         """Return the port at which it listens from now on."""
         self._server = await asyncio.start_server(self._refuse, "127.0.0.1", 0)
-        port: int = self._server.sockets[0].getsockname()[1]
-        return port
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self.port
 
     async def aclose(self) -> None:
         """Stop listening."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ....contracts.page import Validators
 from ....errors import FetchError
 from ..fetch.public_hosts import show_host
-from .page_requests import PageRequests
+from .chromium import WAIT_S
+from .page_requests import MAX_ASKED, PageRequests
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, CDPSession, Page
@@ -34,6 +36,8 @@ class RenderLimits:
     """After that the page is taken as it is."""
     total_s: float = 50.0
     """After that it is given up."""
+    wait_s: float = WAIT_S
+    """For its turn, before it is shown; the start of the browser is not part of it either."""
     max_requests: int = 200
     max_bytes: int = 20_000_000
     """Of all scripts and data together."""
@@ -65,12 +69,10 @@ class PageRenderer:
         from playwright.async_api import Error
 
         browser = await self._browsers.get()
+        limits = self._limits
         try:
-            async with browser.profile(self._user_agent) as profile:
-                async with asyncio.timeout(self._limits.total_s):
-                    markup = await self._markup(profile, page)
-        except TimeoutError as error:
-            raise _failed(page, "its scripts did not end in time") from error
+            async with browser.profile(self._user_agent, wait_s=limits.wait_s) as profile:
+                markup = await self._markup(profile, page)
         except Error as error:
             raise _failed(page, "the browser gave it up") from error
         body = f"<!doctype html>{markup}".encode("utf-8", "replace")
@@ -88,25 +90,43 @@ class PageRenderer:
 
     async def _markup(self, profile: BrowserContext, page: FetchedPage) -> str:
         limits = self._limits
+        time = asyncio.timeout(limits.total_s)
         requests = PageRequests(
-            page, self._source, max_requests=limits.max_requests, max_bytes=limits.max_bytes
+            page,
+            self._source,
+            max_requests=limits.max_requests,
+            max_bytes=limits.max_bytes,
+            give_up=partial(_end_now, time),
         )
         try:
-            await profile.route("**/*", requests.answer)
-            tab = await profile.new_page()
-            profile.on("page", _close)
-            await tab.goto(page.final_url, wait_until="commit", timeout=limits.total_s * 1_000)
-            view = _View(await profile.new_cdp_session(tab))
-            with suppress(TimeoutError):
-                async with asyncio.timeout(limits.settle_s):
-                    await _settled(view, requests)
-            markup = await view.value(_markup_script(limits.max_chars))
+            async with time:
+                markup = await self._shown(profile, page, requests)
+        except TimeoutError as error:
+            many = f"its scripts asked for more than {MAX_ASKED:,} addresses"
+            late = "its scripts did not end in time"
+            raise _failed(page, many if requests.asked > MAX_ASKED else late) from error
         finally:
             requests.stop()
+        if markup is None:
+            raise _failed(page, "its scripts have removed it")
         if not isinstance(markup, str):
             text = f"the page of {show_host(_host(page))} grows without end"
             raise FetchError(text, reason="too_large")
         return markup
+
+    async def _shown(
+        self, profile: BrowserContext, page: FetchedPage, requests: PageRequests
+    ) -> Any:
+        limits = self._limits
+        await profile.route("**/*", requests.answer)
+        tab = await profile.new_page()
+        profile.on("page", _close)
+        await tab.goto(page.final_url, wait_until="commit", timeout=limits.total_s * 1_000)
+        view = _View(await profile.new_cdp_session(tab))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limits.settle_s):
+                await _settled(view, requests)
+        return await view.value(_markup_script(limits.max_chars))
 
 
 @dataclass(slots=True)
@@ -128,17 +148,22 @@ class _View:
                 "returnByValue": True,
             },
         )
+        if "exceptionDetails" in found:
+            from playwright.async_api import Error
+
+            raise Error("the page cannot be looked at")
         return found["result"].get("value")
 
 
 _LENGTH: Final = (
-    "document.readyState === 'loading' ? -1 : document.documentElement.outerHTML.length"
+    "document.readyState === 'loading' ? -1 : document.documentElement?.outerHTML.length ?? 0"
 )
 
 
 def _markup_script(max_chars: int) -> str:
-    text = "document.documentElement.outerHTML"
-    return f"(() => {{ const text = {text}; return text.length > {max_chars} ? 0 : text }})()"
+    """Return a script that gives the markup, 0 if it is too long, null if there is none."""
+    text = "document.documentElement?.outerHTML ?? null"
+    return f"(() => {{ const text = {text}; return text?.length > {max_chars} ? 0 : text }})()"
 
 
 async def _settled(view: _View, requests: PageRequests) -> None:
@@ -149,6 +174,11 @@ async def _settled(view: _View, requests: PageRequests) -> None:
         length = await view.value(_LENGTH)
         is_still = length == last and length != -1 and not requests.open
         last, equal = length, equal + 1 if is_still else 0
+
+
+def _end_now(time: asyncio.Timeout) -> None:
+    if not time.expired():
+        time.reschedule(asyncio.get_running_loop().time())
 
 
 async def _close(tab: Page) -> None:

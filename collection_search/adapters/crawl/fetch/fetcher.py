@@ -125,13 +125,16 @@ class SafeFetcher:
             url, answer.target, received, fetched_at=now, hops=answer.hops, robots=answer.robots
         )
 
-    async def fetch_part(self, url: str, *, page: str, headers: Mapping[str, str]) -> Received:
+    async def fetch_part(
+        self, url: str, *, page: str, headers: Mapping[str, str], take: Callable[[int], None]
+    ) -> Received:
         """Return what a script of the page asks for, whatever its kind is, under the same rules.
 
-        Of the operator's named addresses it may be one of the page's own host. Raises FetchError.
+        Of the operator's named addresses it may be one of the page's own host. `take` is told the
+        size of each piece that has arrived, and may refuse it by FetchError. Raises FetchError.
         """
         target = self._gate.target(url, source=self._gate.target(page))
-        limit = Admitted(None, self.policy.max_html_bytes)
+        limit = Admitted(None, self.policy.max_html_bytes, take=take)
         return (await self._follow(target, lambda *_: limit, headers)).received
 
     async def sitemaps(self, url: str) -> list[str]:

@@ -60,6 +60,8 @@ class Admitted(NamedTuple):
     max_bytes: int
     is_cut: bool = False
     """A longer body is cut; otherwise it is an error."""
+    take: Callable[[int], None] | None = None
+    """Told the size of each piece of the body when it has arrived. Raises FetchError to refuse."""
 
 
 class Received(NamedTuple):
@@ -158,6 +160,8 @@ class _Body:
         body, known = self._whole(), self.admitted
         if known is None and body:  # shorter than the part that usually decides
             known = self.admit(body, answer.headers)
+            if known.take is not None:
+                known.take(len(body))
         kind = known.kind if known else None
         return Received(answer.status, answer.headers, body, kind)
 
@@ -185,10 +189,13 @@ class _Body:
 
     def _take(self, piece: bytes) -> None:
         size = self.size + len(piece)
-        known = self.admitted
+        known, untold = self.admitted, len(piece)
         if known is None and size >= HEAD_BYTES:
             head = b"".join((*self.parts, piece[:HEAD_BYTES]))[:HEAD_BYTES]
             known = self.admitted = self.admit(head, self.answer.headers)
+            untold = size
+        if known is not None and known.take is not None:
+            known.take(untold)
         if known is not None and size > known.max_bytes:
             if not known.is_cut:
                 self._check_size(size, known.max_bytes)

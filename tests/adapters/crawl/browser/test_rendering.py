@@ -199,12 +199,13 @@ async def test_hostile_pages_reach_nobody(site: LoopbackSite, canary: Canary) ->
     ]
     assert unread == []
     assert any(port in one for one in refused), "the sockets of scripts went elsewhere"
+    assert site.asked("/worker.js") == [], "a service worker was asked for"
 
 
 async def test_what_goes_around_the_safe_fetch_ends_at_the_proxy(
     site: LoopbackSite, canary: Canary
 ) -> None:
-    """The canary works, and the proxy is what stands before it."""
+    """Such as a WebSocket."""
     start = site.put("/", shell(f"new WebSocket('ws://127.0.0.1:{canary.port}/');"))
     async with Browsing(site.allowed) as browsing:
         await browsing.show(start)
@@ -248,7 +249,7 @@ async def test_a_page_that_never_rests_is_taken_as_it_is(site: LoopbackSite) -> 
 
 async def test_requests_and_bytes_have_limits(site: LoopbackSite) -> None:
     """Those beyond are refused, and the text is kept."""
-    flood = "for (let n = 0; n < 5000; n++) fetch('/n' + n).catch(() => 0);"
+    flood = "for (let n = 0; n < 500; n++) fetch('/n' + n).catch(() => 0);"
     start = site.put("/", shell(writing("Words about tea.") + flood))
     for number in "123":
         site.put(f"/large{number}", b"x" * 60_000)
@@ -261,6 +262,30 @@ async def test_requests_and_bytes_have_limits(site: LoopbackSite) -> None:
         assert "Words about tea." in await browsing.show(heavy)
     asked = [path for _, path, _ in site.requests if path.startswith("/large")]
     assert asked == ["/large1", "/large2"]
+
+
+async def test_a_page_that_asks_without_end_is_given_up(site: LoopbackSite) -> None:
+    """Refused requests count, and the time for a page is kept."""
+    post = "fetch('/', {method: 'POST', body: 'x'}).catch(() => 0)"
+    flood = f"setInterval(() => {{ for (let n = 0; n < 200; n++) {post} }}, 10);"
+    start = site.put("/", shell(writing("Words about tea.") + flood))
+    fine = site.put("/fine", shell(writing("Words about tea.")))
+    async with Browsing(site.allowed, settle_s=50, total_s=60) as browsing:
+        async with asyncio.timeout(60):
+            with pytest.raises(FetchError, match="more than 1,000 addresses") as caught:
+                await browsing.show(start)
+        assert caught.value.reason == "render_failed"
+        assert "Words about tea." in await browsing.show(fine)
+
+
+@pytest.mark.parametrize("script", ["document.documentElement.remove()", "document.open()"])
+async def test_a_page_that_is_gone_is_no_page_without_end(site: LoopbackSite, script: str) -> None:
+    """Its scripts have removed it."""
+    start = site.put("/", shell(f"onload = () => {{ {script} }}"))
+    async with Browsing(site.allowed, settle_s=3) as browsing:
+        with pytest.raises(FetchError) as caught:
+            await browsing.show(start)
+    assert caught.value.reason == "render_failed"
 
 
 async def test_a_page_without_end_is_too_large(site: LoopbackSite) -> None:

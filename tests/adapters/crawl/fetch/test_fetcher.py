@@ -359,6 +359,30 @@ async def test_sizes(site):
     assert (await error_of(site, max_pdf_bytes=5_000)).reason == "too_large"
 
 
+@pytest.mark.parametrize("size", [100, 500_000])
+async def test_a_part_is_counted_while_it_arrives(site, size):
+    """And refused before it is complete."""
+    body = b"x" * size
+    taken: list[int] = []
+
+    def refuse(piece: int) -> None:
+        taken.append(piece)
+        if sum(taken) > size // 2:
+            raise FetchError("too much", reason="too_large")
+
+    site.routes["/part"] = answer(body)
+    fetcher = SafeFetcher(policy_for(site))
+    part = functools.partial(fetcher.fetch_part, site.url("/part"), page=site.url(), headers={})
+    assert (await part(take=taken.append)).body == body
+    assert sum(taken) == size
+    taken.clear()
+    with pytest.raises(FetchError) as caught:
+        await part(take=refuse)
+    await fetcher.aclose()
+    assert caught.value.reason == "too_large"
+    assert size == 100 or sum(taken) < size
+
+
 async def test_a_claimed_size_is_refused_before_it_comes(site):
     site.routes["/page"] = answer(b"<html>", Content_Length="99999999999")
     assert (await error_of(site)).reason == "too_large"
