@@ -121,7 +121,7 @@ async def start_browser(
     """
     async with AsyncExitStack() as ends, asyncio.timeout(START_S):
         folder = await asyncio.to_thread(BrowserFolder)
-        ends.push_async_callback(asyncio.to_thread, folder.remove)
+        ends.callback(folder.remove)  # small, and a loop that ends has no threads
         proxy = RefusingProxy()
         ends.push_async_callback(_ended, proxy.aclose)
         port = await proxy.start()

@@ -160,7 +160,8 @@ async def test_the_wait_for_a_turn_has_a_limit() -> None:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
 async def test_memory_has_a_limit() -> None:
     """That of buffers too, which is not in the heap of scripts; the next page is shown."""
-    more = "const a = []; setInterval(() => a.push(new Uint8Array(1.28e8).fill(1)), 200);"
+    fill = "a.push(new Uint8Array(1.28e8).fill(1)); document.body.append('.')"
+    more = f"const a = []; setInterval(() => {{ {fill} }}, 200);"
     with LoopbackSite() as site:
         hungry = site.put("/", shell(more))
         fine = site.put("/fine", shell(writing("Words about tea.")))
