@@ -26,6 +26,7 @@ from support.scripted_pages import (
     short_folder,
     writing,
 )
+from support.waiting import wait_until_async
 
 from collection_search import Settings
 from collection_search.adapters.crawl.browser.browser_folder import BrowserFolder
@@ -198,9 +199,9 @@ async def test_after_a_crash_the_next_page_has_a_new_browser() -> None:
         before = processes_below(os.getpid())
         async with Browsing(site.allowed) as browsing:
             shown = asyncio.create_task(browsing.show(slow))
-            while len(own := browsers_in(processes_below(os.getpid()) - before)) < 4:  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
-            for process in own:
+            browser = await browsing.browsers.get()
+            await wait_until_async(lambda: is_showing(browser))
+            for process in browsers_in(processes_below(os.getpid()) - before):
                 with suppress(ProcessLookupError):  # it ended with another
                     os.kill(process, signal.SIGKILL)
             with pytest.raises(FetchError) as caught:
@@ -254,6 +255,12 @@ async def test_nothing_is_left_behind(
 def has_started(folder: Path) -> bool:
     """Return whether a browser with its files there has noted its profile."""
     return any(folder.glob("collection-search-*/profile"))
+
+
+def is_showing(browser: Chromium) -> bool:
+    """Return whether a page is open in the browser."""
+    running = browser.running
+    return running is not None and any(one.pages for one in running.browser.contexts)
 
 
 async def is_refusing(browser: Chromium) -> bool:
