@@ -103,6 +103,7 @@ def test_a_citation_opens_its_passage(large_host: Host, open_page: Callable[...,
     page.keyboard.press("Enter")
     expect(page.locator("#answer")).to_contain_text("stands in shallow water")
     passage = page.locator("#passages > li[data-n='2']")
+    expect(passage.locator(".passage-best")).to_contain_text("heron")
     expect(passage.locator("details")).not_to_have_attribute("open", "")
     page.locator("button.cite[data-cites='2']").click()
     expect(passage.locator(".passage-text")).to_be_visible()

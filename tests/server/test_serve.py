@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -122,3 +123,24 @@ def test_it_refuses_to_start(options: list[str], told: str) -> None:
         )
     assert done.returncode == 2
     assert told in " ".join(done.stderr.split())
+
+
+def test_the_app_that_a_server_loads_relieves_the_collector(tmp_path: Path) -> None:
+    """As `langgraph dev` loads it; a host that mounts an app of its own keeps its collector."""
+    code = (
+        "import asyncio, gc, sys\n"
+        "from collection_search.server import app as module\n"
+        "app = module.app if sys.argv[1] == 'loaded' else module.create_app()\n"
+        "async def serve():\n"
+        "    async with app.router.lifespan_context(app):\n"
+        "        print(gc.get_freeze_count() > 0)\n"
+        "asyncio.run(serve())\n"
+    )
+    environment = os.environ | {"COLLECTION_SEARCH_HOME": str(tmp_path)}
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", code, how], env=environment, capture_output=True, check=True
+        ).stdout.strip()
+        for how in ("loaded", "mounted")
+    ]
+    assert told == [b"True", b"False"]

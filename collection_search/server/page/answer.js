@@ -116,8 +116,10 @@ function passage(each) {
 
 /** Return the parts that answer best; dots stand for what is left out between them. */
 function best({ text, best: parts }) {
+  const chars = [...text]; // places count characters, not units of UTF-16
   return parts.flatMap(({ start, end }, index) => [
-    index > 0 && (parts[index - 1].end + 2 < start ? " … " : " "), visible(text.slice(start, end))]);
+    index > 0 && (parts[index - 1].end + 2 < start ? " … " : " "),
+    visible(chars.slice(start, end).join(""))]);
 }
 
 function plain(found) {
