@@ -26,11 +26,12 @@ PACKAGE = Path(collection_search.__file__).parent
 READERS = {"ports/description.py"}
 """The one module that reads members which may be missing."""
 SIGNATURE_READERS = {
+    "adapters/crawl/browser/running_browser.py",
     "ports/search_function.py",
     "runtime/concurrency.py",
     "settings/adapter_factory.py",
 }
-"""The search function's own module; what gives a blocking function its signature; what makes
+"""What launches the browser, by playwright's parameters; the search function's own module; what gives a blocking function its signature; what makes
 adapters of every kind."""
 
 

@@ -145,7 +145,7 @@ def test_the_browser_is_started_in_one_place_and_asks_the_safe_fetch() -> None:
     """Its modules have no client, and its proxy listens only."""
     browser = PACKAGE / "adapters" / "crawl" / "browser"
     trees = {path: ast.parse(path.read_text()) for path in browser.glob("*.py")}
-    assert {path.name for path in trees if ".launch(" in path.read_text()} == {"chromium.py"}
+    assert {path.name for path in trees if ".launch(" in path.read_text()} == {"running_browser.py"}
     assert {path.name: uses for path, tree in trees.items() if (uses := client_uses(tree))} == {}
     users = {
         path.parent

@@ -131,7 +131,9 @@ def test_a_servers_restriction_holds(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert "Of Ann." in tool.invoke({**DOCS, "runtime": runtime})
     foreign = on_a_server(SearchContext(provider="brave"))
     said = WebSearchTool().invoke({"query": "asyncio", "runtime": foreign})
-    assert said == "Error: provider 'brave' is not configured on this server."
+    assert said == (
+        "Error: provider 'brave' is not configured on this server. It has: auto, offline."
+    )
 
 
 @pytest.mark.slow

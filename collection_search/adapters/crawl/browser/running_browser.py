@@ -85,12 +85,17 @@ class RunningBrowser:
     """Why it ended, if nobody has stopped it."""
     _ends: AsyncExitStack = field(default_factory=AsyncExitStack)
 
+    _is_ending: bool = False
+
     def is_usable(self) -> bool:
         """Return whether pages can be shown in it."""
-        return self.browser.is_connected()
+        return not self._is_ending and self.browser.is_connected()
 
     async def aclose(self) -> None:
         """End all of it, also what does not obey."""
+        if self.is_usable():
+            self._is_ending, self.fault = True, "it was stopped"
+            self.note_end()
         await self._ends.aclose()
 
     async def watch(self, memory_bytes: int) -> None:
@@ -103,9 +108,9 @@ class RunningBrowser:
                 await asyncio.to_thread(kill_below, process)
                 return
 
-    def note_end(self, _: Browser) -> None:
-        """Note how many pages were in the browser when it ended."""
-        self.was_shared = self.pages > 1
+    def note_end(self, _: Browser | None = None) -> None:
+        """Note whether several pages were in the browser when it ended."""
+        self.was_shared = self.was_shared or self.pages > 1
 
 
 async def start_browser(
