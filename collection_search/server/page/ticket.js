@@ -28,7 +28,7 @@ async function watch(ticketId, body, { signal, done }) {
   try {
     view.draw(await api.get(["tickets", ticketId], {}, signal));
     fill(body, view.element);
-    if (view.isDone) return;
+    if (view.isDone) return done(); // it may be done since the results were read
     const last = await follow(["tickets", ticketId, "events"], {
       signal, onEvent: (_, status) => view.draw(status),
       onState: (state) => view.connection(state),
