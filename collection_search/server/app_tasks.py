@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
-from ..errors import CollectionSearchError
-from ..text.redaction import error_message, redact_error
+from ..runtime.failure_log import log_failure
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -41,12 +40,8 @@ class AppTasks:
 
     def _end(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)
-        if task.cancelled() or (error := task.exception()) is None:
-            return
-        if isinstance(error, CollectionSearchError):
-            logger.warning("The %s failed: %s", task.get_name(), error_message(error))
-        else:
-            logger.error("The %s failed.", task.get_name(), exc_info=redact_error(error))
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log_failure(logger, f"the {task.get_name()} failed", error)
 
 
 async def app_tasks(request: Request) -> AppTasks:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import CollectionSearchError
 from ..runtime.concurrency import offload
+from ..runtime.failure_log import log_failure
 from ..runtime.gc import relieve_collector
 from ..settings.adapter_factory import adapter_of
-from ..text.redaction import error_message, redact_error
+from ..text.redaction import error_message
 from ..tools.ingest import engine_for
 
 if TYPE_CHECKING:
@@ -50,9 +51,8 @@ async def serve_runs(app: FastAPI) -> AsyncIterator[None]:
         engine = await _start_workers(base)
         if engine is not None:
             stack.push_async_callback(offload, engine.stop, timeout_s=STOP_S)
-        sweeping = asyncio.create_task(_sweep(manager, engine))
-        stack.push_async_callback(_cancel, sweeping)
         stack.push_async_callback(app.state.tasks.close)
+        app.state.tasks.begin(_sweep(manager, engine), name="sweep")
         if app.state.owns_process and settings.relieve_collector:
             await offload(relieve_collector)
         yield
@@ -97,13 +97,5 @@ async def _attempt(subject: str, work: Coroutine[Any, Any, Any]) -> None:
     """Await a part of a sweep. Its failure must not end the sweeps to come."""
     try:
         await work
-    except CollectionSearchError as error:
-        logger.warning("The server's sweep of %s failed: %s", subject, error_message(error))
-    except Exception as error:
-        logger.exception("The server's sweep of %s failed.", subject, exc_info=redact_error(error))
-
-
-async def _cancel(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+    except Exception as error:  # noqa: BLE001 - it is logged
+        log_failure(logger, f"the server's sweep of {subject} failed", error)
