@@ -326,7 +326,7 @@ def test_workers_are_bounded_per_process(store: SQLiteStore, settings: Settings)
     for _ in range(5):
         assert engine_of(store, settings) is engine
         engine.start()
-    assert embedder.busy.wait(30)
+    wait_until(lambda: embedder.holding == settings.ingest_workers)
     assert not engine.drain(timeout_s=0.2)
     embedder.free.set()
     assert engine.drain(timeout_s=60)
