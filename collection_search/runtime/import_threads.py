@@ -6,6 +6,7 @@ these.
 
 from __future__ import annotations
 
+import logging  # noqa: F401 - see below
 import os
 import threading
 from typing import TYPE_CHECKING, Final
@@ -39,5 +40,7 @@ def _join_all() -> None:
             thread.join(FORK_WAIT_S)
 
 
+# What was registered last is called first: a fork waits here before `logging` takes the lock that
+# every module with a logger needs.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_join_all, after_in_child=_running.clear)

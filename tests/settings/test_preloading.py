@@ -110,6 +110,8 @@ FORKED = """
 import multiprocessing, sys, time
 from pathlib import Path
 from collection_search import CollectionSearchGraph, SearchContext, Settings
+from collection_search.runtime import import_threads
+import_threads.FORK_WAIT_S = 600
 settings = Settings(home=Path(sys.argv[1]), provider="offline", model="openai:gpt-4o-mini")
 context = SearchContext(settings=settings, model_optional=True)
 graph = CollectionSearchGraph(context)
@@ -127,7 +129,10 @@ if __name__ == "__main__":
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.parametrize("after_s", ["0", "0.02", "0.05"])
 def test_a_fork_waits_for_what_is_being_loaded(tmp_path: Path, after_s: str) -> None:
-    """A child would wait for ever for the locks of a thread that it does not have."""
+    """A child would wait for ever for the locks of a thread that it does not have.
+
+    Nor does the fork hold a lock that the thread needs: the limit of its wait is not what ends it.
+    """
     call = [sys.executable, "-W", "ignore", "-c", FORKED, str(tmp_path), after_s]
     done = subprocess.run(call, capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.count("OpenAI") == 2
