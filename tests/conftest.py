@@ -6,13 +6,13 @@ import gc
 import os
 import sys
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from collection_search import Settings
     from collection_search.adapters.stores.sqlite import SQLiteStore
@@ -92,3 +92,20 @@ def store(settings: Settings) -> Iterator[SQLiteStore]:
     store = SQLiteStore.from_settings(settings)
     yield store
     store.close()
+
+
+@pytest.fixture(scope="session")
+def offline_index_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder where the processes of a test run share the offline documentation."""
+    temporary = tmp_path_factory.getbasetemp()
+    of_run = temporary.parent if "PYTEST_XDIST_WORKER" in os.environ else temporary
+    return of_run / "offline-index"
+
+
+@pytest.fixture
+def offline_index(offline_index_folder: Path, tmp_path: Path) -> None:
+    """Have the offline documentation indexed in the data folder and in that of `settings`."""
+    from support.offline_index import copy_offline_index
+
+    home = Path(os.environ["COLLECTION_SEARCH_HOME"])
+    copy_offline_index(offline_index_folder, home, tmp_path)

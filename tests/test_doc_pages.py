@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from support.offline_index import copy_offline_index
 
-from collection_search import Settings
-from collection_search.adapters.search.offline import OfflineSearch
 from collection_search.contracts.functions import FUNCTIONS
 from collection_search.tools.langchain.function_tools import TOOLS
 
@@ -50,10 +49,10 @@ def snippet(page: str, section: str, language: str = "python") -> str:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(offline_index_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The offline corpus is read once for all, and before: no search has to wait for it."""
     folder = tmp_path_factory.mktemp("pages")
-    OfflineSearch.from_settings(Settings(home=folder)).prepare()
+    copy_offline_index(offline_index_folder, folder)
     return folder
 
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from blockbuster import blockbuster_ctx
 from langgraph.graph import START, StateGraph
+from support.offline_index import copy_offline_index
 from support.scripted_world import INPUT
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings, graph
-from collection_search.adapters.search.offline import OfflineSearch
 from collection_search.contracts.state import CollectionSearchState
 from collection_search.testing import OpenAIServer
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def settings(offline_index_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     settings = Settings(home=tmp_path_factory.mktemp("home"))
-    OfflineSearch.from_settings(settings).prepare()
+    copy_offline_index(offline_index_folder, settings.home)
     return settings
 
 

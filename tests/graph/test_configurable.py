@@ -19,6 +19,8 @@ from collection_search.testing.search_adapter import rows
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
+pytestmark = pytest.mark.usefixtures("offline_index")
+
 QUESTION = {"question": "How do I cancel an asyncio task?", "collection_scope": "python"}
 
 

@@ -193,6 +193,7 @@ async def test_viewers_read_and_do_not_decide(api: httpx.AsyncClient) -> None:
     assert refused.status_code == 403
 
 
+@pytest.mark.usefixtures("offline_index")
 @pytest.mark.slow
 async def test_approved_pages_are_ingested(api: httpx.AsyncClient) -> None:
     """Some of them; the collection then has these."""

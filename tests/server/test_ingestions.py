@@ -82,6 +82,7 @@ async def test_another_try_is_for_the_ticket_s_own_pages(
     assert (left["stored"], left["failed"]) == (0, 1)
 
 
+@pytest.mark.usefixtures("offline_index")
 async def test_results_of_a_run_keep_their_texts(server: Served) -> None:
     """The staged text is stored without a fetch, with what the run knew of the page."""
     run = await server.end_of((await server.start(**INPUT))["run_id"])
@@ -104,6 +105,7 @@ async def test_results_of_a_run_keep_their_texts(server: Served) -> None:
     assert question["unverified"] == len(run["output"]["strategy"]["queries"])
 
 
+@pytest.mark.usefixtures("offline_index")
 async def test_pages_that_the_run_has_not(server: Served) -> None:
     """They are refused, and nothing is ingested."""
     run = await server.end_of((await server.start(**INPUT))["run_id"])

@@ -158,6 +158,7 @@ async def test_old_runs_go(settings: Settings) -> None:
         assert [one["run_id"] for one in listed] == ids[:0:-1]
 
 
+@pytest.mark.usefixtures("offline_index")
 async def test_tenants_do_not_see_each_other(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from support.scripted_world import INPUT
 from support.served_runs import API, Event, Served, read_events
 from support.server_app import app_with, client_of, issue
@@ -19,8 +20,6 @@ from collection_search.settings.process_defaults import process_settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
-
-    import pytest
 
 SECRET = "sk-proj-abcdefgh12345678"
 
@@ -90,6 +89,7 @@ async def test_a_busy_stream_looks_its_caller_up_too(monkeypatch: pytest.MonkeyP
     assert await _sent(busy(), never) == []
 
 
+@pytest.mark.usefixtures("offline_index")
 async def test_a_removed_token_ends_its_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run goes on."""
     for module in ("sse", "runs.event_stream"):

@@ -126,6 +126,7 @@ def test_get_provider_returns_the_identifier(tmp_path, tavily, brave):
     assert WebSearchService(chosen).get_provider() == "brave"
 
 
+@pytest.mark.usefixtures("offline_index")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "expected"),
@@ -145,6 +146,7 @@ def test_the_service_obeys_the_settings(tmp_path, tavily, brave, names, expected
     assert asked_servers == [expected] * (expected != "offline")
 
 
+@pytest.mark.usefixtures("offline_index")
 @pytest.mark.slow
 def test_a_provider_of_the_environment_is_obeyed(monkeypatch, tmp_path, tavily):
     """DefaultProvider: a query stays in the house where the environment says so."""
@@ -156,6 +158,7 @@ def test_a_provider_of_the_environment_is_obeyed(monkeypatch, tmp_path, tavily):
     assert not tavily.requests
 
 
+@pytest.mark.usefixtures("offline_index")
 @pytest.mark.slow
 def test_tavily_without_a_key_is_asked_by_name_only(tmp_path, tavily):
     """DefaultProvider: no query goes to the keyless mode unless somebody names Tavily."""
