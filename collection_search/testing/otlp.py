@@ -99,7 +99,7 @@ class OtlpServer:
         spans = [span for export in self.exports for span in export.spans]
         return sorted(spans, key=lambda span: span.started_ns)
 
-    def wait_for(self, count: int, timeout_s: float = 5.0) -> list[ReceivedSpan]:
+    def wait_for(self, count: int, timeout_s: float = 60.0) -> list[ReceivedSpan]:
         """Return the spans once `count` are here. Raises TimeoutError naming those that are."""
         with self._arrived:
             if not self._arrived.wait_for(lambda: len(self.spans) >= count, timeout_s):

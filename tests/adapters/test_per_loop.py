@@ -175,7 +175,7 @@ async def test_what_nobody_holds_is_closed_while_its_loop_runs() -> None:
     await owner.homes.get()
     del owner
     gc.collect()
-    await asyncio.wait_for(ended.wait(), 10)
+    await wait_until_async(ended.is_set)
 
 
 @pytest.mark.slow

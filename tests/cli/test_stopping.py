@@ -242,7 +242,7 @@ def test_an_extraction_that_hangs_ends_with_its_command(
         _, err = process.communicate(timeout=90)
     assert process.returncode == (130 if number == signal.SIGINT else -signal.SIGKILL)
     assert "Traceback" not in err
-    wait_until(lambda: not is_running(pid), timeout_s=10.0)
+    wait_until(lambda: not is_running(pid))
     store = SQLiteStore.from_settings(Settings.load())
     assert store.ledger.sweep(is_gone=lambda _: True) == (number == signal.SIGKILL)
     store.close()

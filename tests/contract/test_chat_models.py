@@ -160,7 +160,7 @@ async def test_a_model_that_refuses_a_temperature_is_asked_without() -> None:
 
 async def test_a_reply_after_the_time_limit_is_a_failure() -> None:
     """The limit is that of the settings."""
-    with OpenAIServer("Yes.", latency_s=2.0) as server:
+    with OpenAIServer("Yes.", latency_s=30) as server:
         settings = Settings(
             openai_api_key=KEY, openai_base_url=server.base_url, model_timeout_s=0.05
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.routes import opened
+from support.waiting import wait_until_async
 
 from collection_search import SearchContext, Settings, WebSearchWorker
 from collection_search.adapters.http import HttpResponse
@@ -17,11 +18,18 @@ from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.errors import SearchProviderTimeout
 from collection_search.runtime.metering import NULL_METRICS
 from collection_search.runtime.spans import NULL_SINK
-from collection_search.testing import ProviderServer, ScriptedAdapter, example_context, rows
+from collection_search.testing import (
+    FakeClock,
+    ProviderServer,
+    ScriptedAdapter,
+    example_context,
+    rows,
+)
 from collection_search.testing.providers.brave import Brave
 from collection_search.testing.providers.google import ENGINE_ID
 from collection_search.testing.providers.wire import KEY
 from collection_search.tools.search.cache import SearchCache
+from collection_search.tools.search.callers import _FLIGHTS
 from collection_search.tools.spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
@@ -135,8 +143,16 @@ async def test_rows_of_which_none_can_be_used_are_not_kept(tmp_path: Path) -> No
 @pytest.mark.slow
 async def test_who_has_more_time_does_not_fail_with_the_first(tmp_path: Path) -> None:
     """One run had half a second, the other a minute: it asks again."""
-    store, adapter = SQLiteUsage(tmp_path / "usage.db"), Gated()
-    short = asyncio.ensure_future(worker(adapter, store, deadline_s=0.5).arun(**CALL))
+    clock = FakeClock()
+
+    class Slow(Gated):
+        async def asearch(self, query: str, **more: Any) -> SearchAdapterResponse:
+            clock.advance(1)  # the half second counts from now on, not on the way here
+            return await super().asearch(query, **more)
+
+    store, adapter = SQLiteUsage(tmp_path / "usage.db"), Slow()
+    hurried = worker(adapter, store, deadline_s=0.5, timer=clock.monotonic)
+    short = asyncio.ensure_future(hurried.arun(**CALL))
     await adapter.is_asked.wait()
     others = [worker(adapter, store, deadline_s=60).arun(**CALL) for _ in range(3)]
     first, *rest = await asyncio.gather(short, *others)
@@ -182,16 +198,18 @@ async def test_the_search_of_a_cancelled_run_is_in_the_books(tmp_path: Path) -> 
     first = asyncio.ensure_future(run("first"))
     await adapter.is_asked.wait()
     second = asyncio.ensure_future(run("second"))
-    for _ in range(3):  # steps until it waits for the same answer
-        await asyncio.sleep(0.05)
+    loop = asyncio.get_running_loop()
+    await wait_until_async(  # for the same answer
+        lambda: [one.waiting for one in _FLIGHTS._loops.get(loop, {}).values()] == [2]
+    )
     first.cancel()
     with suppress(asyncio.CancelledError):
         await first
     adapter.may_go_on.set()
     assert (await second).outcome.meta["cached"]
-    give_up = asyncio.get_running_loop().time() + 60
+    give_up = loop.time() + 60
     while not store.run_total("local", "first").requests:
-        assert asyncio.get_running_loop().time() < give_up, "nobody booked it"
+        assert loop.time() < give_up, "nobody booked it"
         await asyncio.sleep(0.01)
         await asyncio.to_thread(spend_writer().flush)
     assert float(store.run_total("local", "first").cost_usd) == 0.008

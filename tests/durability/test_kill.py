@@ -33,7 +33,7 @@ class Undisturbed(NamedTuple):
 
 def run(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(PROGRAM), str(folder), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 def start(folder: Path) -> subprocess.Popen[str]:
@@ -84,8 +84,12 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
 def test_a_run_killed_before_any_statement_is_completed_by_the_next(
     tmp_path: Path, undisturbed: Undisturbed, seed: int
 ) -> None:
-    """Twenty random points over the whole run, most of them inside a transaction."""
-    point = random.Random(seed).randint(1, int(0.9 * undisturbed.statements))  # polls vary
+    """Twenty random points over the whole run, most of them inside a transaction.
+
+    A run on a busy machine looks more often for what is done: one with less statements than the
+    point dies at its end.
+    """
+    point = random.Random(seed).randint(1, int(0.9 * undisturbed.statements))
     assert run(tmp_path, point).returncode == -signal.SIGKILL
     finished = run(tmp_path)
     assert finished.returncode == 0, finished.stderr
@@ -102,5 +106,5 @@ def test_one_database_survives_kill_after_kill(tmp_path: Path, undisturbed: Undi
             time.sleep(moments.uniform(0, undisturbed.seconds / 4))
             child.kill()
     with start(tmp_path) as one, start(tmp_path) as other:
-        assert (one.wait(60), other.wait(60)) == (0, 0)
+        assert (one.wait(300), other.wait(300)) == (0, 0)
     assert content(tmp_path) == undisturbed.content

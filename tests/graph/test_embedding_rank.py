@@ -106,7 +106,7 @@ async def test_anchors_and_pages_are_under_way_together(context: SearchContext) 
 
     class Meeting(ScriptedEmbedder):
         async def embed(self, texts: Any) -> Embedded:
-            await asyncio.wait_for(both.wait(), timeout=30)
+            await asyncio.wait_for(both.wait(), timeout=60)
             return await super().embed(texts)
 
     ours = context.model_copy(update={"embeddings": Meeting()})

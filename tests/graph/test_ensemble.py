@@ -142,7 +142,7 @@ async def test_their_requests_are_under_way_together(context: SearchContext) -> 
     class Meeting(ScriptedEmbedder):
         async def embed(self, texts: Any) -> Embedded:
             if texts[0] not in anchor_texts():
-                await asyncio.wait_for(both.wait(), timeout=30)
+                await asyncio.wait_for(both.wait(), timeout=60)
             return await super().embed(texts)
 
     ours = {"embeddings": Meeting(), "ensemble": [Meeting(dimension=96)]}

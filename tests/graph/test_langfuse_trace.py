@@ -53,7 +53,7 @@ def test_one_run_is_one_trace(tmp_path: Path) -> None:
             case_id="crm-7421",
         )
         _, result = CollectionSearchGraph(context).run({**INPUT, "auto_ingest": True})
-        run_blocking(context.sink()).flush(5)
+        run_blocking(context.sink()).flush(60)
         spans = server.spans
     assert result["outcome"] == "auto_ingest_triggered"
     assert len({span.trace_id for span in spans}) == 1
@@ -103,7 +103,7 @@ def traced(home: Path, server: OtlpServer, **changes: Any) -> dict[str, Any]:
 def spans_of(context: SearchContext, server: OtlpServer, given: dict[str, Any]) -> Any:
     """Return the graph's output and the spans of its run."""
     _, result = CollectionSearchGraph(context).run(given)
-    run_blocking(context.sink()).flush(5)
+    run_blocking(context.sink()).flush(60)
     return result, server.spans
 
 
@@ -192,10 +192,10 @@ def test_stages_that_run_apart_have_one_root(tmp_path: Path) -> None:
         )
         thread: Any = {"configurable": {"thread_id": "1"}}
         run_blocking(compiled.ainvoke(INPUT, thread, context=context))
-        run_blocking(context.sink()).flush(5)
+        run_blocking(context.sink()).flush(60)
         assert [span.name for span in server.spans] == ["k_generate_strategy"]
         run_blocking(compiled.ainvoke(None, thread, context=context))
-        run_blocking(context.sink()).flush(5)
+        run_blocking(context.sink()).flush(60)
         spans = server.spans
     (root,) = [span for span in spans if span.parent_id is None]
     assert {span.name for span in spans if span.parent_id == root.span_id} == NODES - {
@@ -217,7 +217,7 @@ def test_a_run_that_ends_early_and_one_that_fails_have_a_root(tmp_path: Path) ->
         wrong = SearchContext(settings=settings, provider="nobody-knows")
         with pytest.raises(ConfigError):
             CollectionSearchGraph(wrong).run(INPUT)
-        run_blocking(context.sink()).flush(5)
+        run_blocking(context.sink()).flush(60)
         _, failed = [span for span in server.spans if span.parent_id is None]
     assert failed.name == "collection_search"
     assert failed.status == "ERROR"

@@ -47,6 +47,8 @@ async def test_a_failure_that_nobody_awaits_is_logged(
     caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     """Under the name of the work and without secrets; asyncio has nothing to add."""
+    gc.collect()  # what others left is told now
+    caplog.clear()
     tasks = AppTasks()
     task = tasks.begin(_raise(error), name="refresh of docs")
     await asyncio.wait([task])

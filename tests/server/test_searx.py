@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 import threading
 import time
@@ -17,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
+from support.ports import free_port
 
 from collection_search.adapters.search.searxng import SearxngSearch
 from collection_search.contracts.options import SearchOptions
@@ -84,9 +84,7 @@ def upstream() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def searx(upstream: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     assert SEARX, "CI installs the package searx"
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     folder = tmp_path_factory.mktemp("searx")
     settings = yaml.safe_load(EXAMPLE.read_text("utf-8"))
     settings["server"] |= {"port": port, "secret_key": "of a test"}
@@ -112,7 +110,7 @@ def searx(upstream: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
         yield address
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=90)
 
 
 def engine(upstream: str, name: str) -> dict[str, object]:
@@ -146,7 +144,7 @@ def wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
 
 def test_a_real_server_is_searched(searx: str) -> None:
     """Two engines of ten results each make a page, and further pages are read."""
-    worker = WebSearchWorker(SearxngSearch(base_url=searx, timeout=30), max_results=45)
+    worker = WebSearchWorker(SearxngSearch(base_url=searx, timeout=60), max_results=45)
     response = worker.run(query="asyncio timeouts", context=example_context())
     assert response.outcome.rationale == "search_completed"
     assert len(response.results) == 45
@@ -159,13 +157,13 @@ def test_a_real_server_is_searched(searx: str) -> None:
 
 def test_the_pages_end(searx: str) -> None:
     """A page without results is the last one."""
-    answer = SearxngSearch(base_url=searx, timeout=30).search("asyncio", max_results=200)
+    answer = SearxngSearch(base_url=searx, timeout=60).search("asyncio", max_results=200)
     assert len(answer.results) == 60
 
 
 def test_an_engine_that_fails_is_told(searx: str) -> None:
     """What the other engine found is returned, with a notice."""
-    answer = SearxngSearch(base_url=searx, timeout=30).search("half of it", max_results=20)
+    answer = SearxngSearch(base_url=searx, timeout=60).search("half of it", max_results=20)
     assert {row.url.partition(".")[0] for row in answer.results} == {"https://a"}
     assert any("engine b" in notice for notice in answer.notices)
 
@@ -173,12 +171,12 @@ def test_an_engine_that_fails_is_told(searx: str) -> None:
 def test_all_engines_failing_is_an_error(searx: str) -> None:
     """No results because every engine failed is a failure of the provider."""
     with pytest.raises(SearchProviderUnavailable, match="engine a"):
-        SearxngSearch(base_url=searx, timeout=30).search("broken", max_results=20)
+        SearxngSearch(base_url=searx, timeout=60).search("broken", max_results=20)
 
 
 def test_domains_and_language(searx: str) -> None:
     """Domains are exact whatever the engines made of the operators; a language is taken."""
-    worker = WebSearchWorker(SearxngSearch(base_url=searx, timeout=30), max_results=10)
+    worker = WebSearchWorker(SearxngSearch(base_url=searx, timeout=60), max_results=10)
     wish = SearchOptions(include_domains=("b.example",), domain_mode="restrict", language="de")
     response = worker.run(query="asyncio", context=example_context(), options=wish)
     assert {result.url.split("/")[2] for result in response.results} == {"b.example"}

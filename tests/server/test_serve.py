@@ -15,8 +15,9 @@ import pytest
 from support.page_api import PageApi
 from support.page_hosts import variables_for
 from support.page_world import HELD_PAGES, PageWorld
+from support.ports import free_port
 from support.scripted_world import INPUT
-from support.served_app import free_port, served_app, wait_until_up
+from support.served_app import served_app, wait_until_up
 from support.served_runs import API, read_events
 from support.waiting import wait_until
 

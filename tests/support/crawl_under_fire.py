@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import TenantScope
 
+from .ports import free_port
+
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
 HERE = Path(__file__).parent
 PROGRAM = HERE.parent / "durability" / "crawl_pages.py"
-TIMEOUT_S = 3.0
-"""Of one page: a host that hangs holds up the crawl so long."""
+TIMEOUT_S = 6.0
+"""Of one page: a host that hangs holds up the crawl so long. A busy machine is not that slow."""
 END_S = 560
 
 
@@ -41,8 +43,9 @@ class Sites:
     def __init__(
         self, hosts: int, pages: int, *, fault_rate: float, ports: list[int] | None = None
     ) -> None:
+        ports = ports or [free_port(f"127.0.0.{host + 1}") for host in range(hosts)]
         self._command = [sys.executable, str(HERE / "loopback_site.py")]
-        self._command += [str(hosts), str(pages), str(fault_rate), *map(str, ports or ())]
+        self._command += [str(hosts), str(pages), str(fault_rate), *map(str, ports)]
         self.given: dict[str, Any] = {}
 
     def __enter__(self) -> Self:

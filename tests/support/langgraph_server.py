@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
 import pytest
+
+from .ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,9 +36,7 @@ def langgraph_dev(
     configured = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
     text = json.dumps(configured | dict(configuration))
     (folder / "langgraph.json").write_text(text, encoding="utf-8")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     environment = {
         **{key: value for key, value in os.environ.items() if "API_KEY" not in key},
         "COLLECTION_SEARCH_HOME": str(folder / "home"),
@@ -62,7 +61,7 @@ def langgraph_dev(
             yield Server(url, log)
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=90)
 
 
 def _wait_until_up(url: str, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -20,6 +20,8 @@ from collection_search.adapters.crawl.browser.running_browser import CLOSED
 from collection_search.adapters.crawl.fetch.fetcher import FetchPolicy, SafeFetcher
 from collection_search.adapters.per_loop import PerLoop
 
+from .ports import free_port
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Self
@@ -62,8 +64,8 @@ class Canary:
 
     def __init__(self) -> None:
         self.touched: list[str] = []
-        self._tcp = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._tcp.getsockname()[1]
+        self.port = free_port()  # of both protocols
+        self._tcp = socket.create_server(("127.0.0.1", self.port))
         self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._udp.bind(("127.0.0.1", self.port))
 
@@ -106,6 +108,10 @@ class Browsing:
         self.browsers = PerLoop(
             lambda _: Chromium(program, sandbox=SANDBOX, network=network), Chromium.aclose
         )
+        self.limit(**limits)
+
+    def limit(self, **limits: Any) -> None:
+        """Show pages within these limits from now on, in the same browser."""
         self.renderer = PageRenderer(
             self.browsers, self.fetcher, user_agent="tea-bot", limits=RenderLimits(**limits)
         )

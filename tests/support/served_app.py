@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -13,12 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import httpx
 import pytest
 
+from .ports import free_port
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 START_S = 90.0
-STOP_S = 30.0
+STOP_S = 90.0
 VENDORS = ("OPENAI_", "LANGFUSE_", "LANGSMITH_", "LANGCHAIN_", "SEARXNG_", "COLLECTION_SEARCH_")
 
 
@@ -56,12 +57,6 @@ def served_app(folder: Path, *, port: int = 0, **variables: str) -> Iterator[Ser
 def is_ours(name: str) -> bool:
     """Return whether a variable of this machine could reach the server's settings."""
     return name.startswith(VENDORS) or name.upper().endswith(("_API_KEY", "_BASE_URL", "_PROXY"))
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_until_up(address: str, process: subprocess.Popen[bytes], log: Path) -> None:

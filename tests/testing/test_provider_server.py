@@ -247,7 +247,7 @@ def test_a_held_answer_ends_with_the_server():
         server.fail("held")
         threading.Thread(target=wait, args=(Client(server),)).start()
         wait_until(lambda: server.requests)
-    assert ended.wait(30)
+    assert ended.wait(60)
     wait_until(lambda: threading.active_count() <= before)
 
 

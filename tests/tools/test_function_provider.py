@@ -6,15 +6,16 @@ import asyncio
 import inspect
 import json
 import logging
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from prometheus_client import CollectorRegistry
 from pydantic import ValidationError
+from support.loop_time import LoopTime
 from support.open_request import open_request
-from support.waiting import PATIENCE_S
+from support.ports import closed_port
+from support.waiting import PATIENCE_S, wait_until_async
 
 from collection_search.context import SearchContext
 from collection_search.contracts.functions import (
@@ -332,13 +333,13 @@ class TestFailures:
 
     async def test_story_2_1_an_unreachable_backend(self, ctx: CallContext, tmp_path: Path) -> None:
         """User Story 2.1: nobody listens there."""
-        with ProviderServer("searxng") as server:
-            address = server.base_url
         settings = Settings(home=tmp_path, run_deadline_s=0.2)
-        provider = WebSearchProvider(
-            {"backend": "searxng", "url": address}, context=SearchContext(settings=settings)
-        )
-        result = await provider.execute(ctx, "web_search", ASKED)
+        with closed_port() as port:
+            provider = WebSearchProvider(
+                {"backend": "searxng", "url": f"http://127.0.0.1:{port}"},
+                context=SearchContext(settings=settings),
+            )
+            result = await provider.execute(ctx, "web_search", ASKED)
         assert result.is_error
         assert result.text.startswith("Search failed (")
 
@@ -503,20 +504,36 @@ class TestEdgeCases:
 class TestDeadline:
     """`ctx` has the caller's deadline, and cancellation reaches the request."""
 
-    async def test_the_deadline_ends_the_request(self, context: SearchContext) -> None:
+    LIMIT_S = 3600.0
+    """It ends when a test lets this time pass."""
+
+    @pytest.fixture
+    def patient(self, tmp_path: Path) -> SearchContext:
+        """Its own limits are longer than the caller's."""
+        long = 10 * self.LIMIT_S
+        return SearchContext(
+            settings=Settings(
+                home=tmp_path, answer_cache_s=0, search_timeout_s=long, run_deadline_s=long
+            )
+        )
+
+    async def test_the_deadline_ends_the_request(
+        self, patient: SearchContext, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """The server sees the client go, and the model gets an error result."""
+        time = LoopTime(monkeypatch)
         async with open_request() as server:
             given = {"backend": "searxng", "url": server.url}
-            ctx = CallContext.within(example_context(), 0.15)
-            started = time.monotonic()
-            result = await WebSearchProvider(given, context=context).execute(
-                ctx, "web_search", ASKED
-            )
-            assert time.monotonic() - started < PATIENCE_S / 2
+            ctx = CallContext.within(example_context(), self.LIMIT_S)
+            provider = WebSearchProvider(given, context=patient)
+            call = asyncio.create_task(provider.execute(ctx, "web_search", ASKED))
+            await wait_until_async(server.arrived.is_set)
+            time.advance(self.LIMIT_S)
+            await wait_until_async(call.done)
+            result = await call
             assert result.is_error
             assert "deadline has passed" in result.text
-            assert server.arrived.is_set()
-            await asyncio.wait_for(server.left.wait(), PATIENCE_S)
+            await wait_until_async(server.left.is_set)
 
     async def test_cancelling_the_call_ends_the_request(
         self, ctx: CallContext, context: SearchContext
@@ -533,10 +550,10 @@ class TestDeadline:
             await asyncio.wait_for(server.left.wait(), PATIENCE_S)
 
     async def test_cancelling_reaches_a_backend_of_the_callers_own(
-        self, ctx: CallContext, context: SearchContext
+        self, patient: SearchContext, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """It is cancelled where it waits."""
-        ended = asyncio.Event()
+        ended, time = asyncio.Event(), LoopTime(monkeypatch)
 
         class Slow:
             name = "slow"
@@ -544,33 +561,36 @@ class TestDeadline:
             async def search(
                 self, ctx: CallContext, query: str, max_results: int
             ) -> Sequence[ProviderSearchResult]:
+                time.advance(TestDeadline.LIMIT_S)
                 with suppress(TimeoutError):
                     try:
-                        await asyncio.sleep(PATIENCE_S)
+                        await asyncio.Event().wait()
                     finally:
                         ended.set()
                 return []
 
-        late = CallContext.within(example_context(), 0.05)
-        result = await WebSearchProvider(context=context, backend=Slow()).execute(
+        late = CallContext.within(example_context(), self.LIMIT_S)
+        result = await WebSearchProvider(context=patient, backend=Slow()).execute(
             late, "web_search", ASKED
         )
         assert result.is_error
         assert ended.is_set()
 
     async def test_a_backend_that_does_not_let_itself_be_cancelled_is_too_late(
-        self, context: SearchContext
+        self, patient: SearchContext, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """What it says after the deadline is no empty web."""
+        time = LoopTime(monkeypatch)
 
         class Stubborn(Backend):
             async def search(self, *_: Any) -> Sequence[ProviderSearchResult]:
+                time.advance(TestDeadline.LIMIT_S)
                 with suppress(asyncio.CancelledError):
-                    await asyncio.sleep(PATIENCE_S)
+                    await asyncio.Event().wait()
                 return []
 
-        late = CallContext.within(example_context(), 0.05)
-        provider = WebSearchProvider(context=context, backend=Stubborn([]))
+        late = CallContext.within(example_context(), self.LIMIT_S)
+        provider = WebSearchProvider(context=patient, backend=Stubborn([]))
         result = await provider.execute(late, "web_search", ASKED)
         assert result.is_error
         assert "deadline has passed" in result.text

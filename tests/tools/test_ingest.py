@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.leases import LEASE_S, outlast_leases
 from support.waiting import wait_until, wait_until_async
 
 from collection_search import Settings
@@ -20,6 +21,7 @@ from collection_search.contracts.collection import Embedded, TenantScope
 from collection_search.contracts.embedded_text import titled_fingerprint
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest, PageDone, Ticket
 from collection_search.errors import IngestError, InputError, ModelError, StoreError
+from collection_search.testing import FakeClock
 from collection_search.testing.embeddings import ScriptedEmbedder
 from collection_search.tools.ingest import LedgerTrigger, staged_items
 from collection_search.tools.ingestion.engine import IngestionEngine
@@ -38,7 +40,7 @@ SCOPE = TenantScope("local", "docs")
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(home=tmp_path, ingest_workers=2, ingest_lease_s=5, chunk_chars=200)
+    return Settings(home=tmp_path, ingest_workers=2, ingest_lease_s=60, chunk_chars=200)
 
 
 @pytest.fixture
@@ -344,10 +346,10 @@ def test_a_page_that_comes_anew_while_it_is_worked_on_is_ingested_once(
     enqueue(store, "old tea")
     engine = IngestionEngine(store, settings, embedder=embedder)
     engine.start()
-    assert embedder.busy.wait(30)
+    assert embedder.busy.wait(60)
     embedder.busy.clear()
     ticket = enqueue(store, "new tea")
-    assert embedder.busy.wait(30)
+    assert embedder.busy.wait(60)
     embedder.free.set()
     assert engine.drain(timeout_s=60)
     assert status(store, ticket).stored == 1
@@ -356,19 +358,25 @@ def test_a_page_that_comes_anew_while_it_is_worked_on_is_ingested_once(
 
 
 @pytest.mark.slow
-def test_a_slow_page_keeps_its_lease(store: SQLiteStore, tmp_path: Path) -> None:
+def test_a_slow_page_keeps_its_lease(tmp_path: Path) -> None:
     """A worker that is alive is not overtaken, however long the page takes."""
-    settings = Settings(home=tmp_path, ingest_lease_s=2)
-    embedder = SlowEmbedder()
+    settings, clock = Settings(home=tmp_path, ingest_lease_s=LEASE_S), FakeClock()
+    store = SQLiteStore(tmp_path / "leases.db", clock=clock.time)
+    embedder, usual = SlowEmbedder(), ScriptedEmbedder()
     store.collections.bind_embedder(SCOPE, embedder.fingerprint)
     ticket = enqueue(store, "green tea")
     slow = IngestionEngine(store, settings, embedder=embedder)
+    other = IngestionEngine(store, settings, embedder=usual)
     slow.start()
-    assert embedder.busy.wait(30)
-    assert not IngestionEngine(store, settings, embedder=ScriptedEmbedder()).drain(timeout_s=2.6)
+    assert embedder.busy.wait(60)
+    outlast_leases(tmp_path / "leases.db", clock)
+    assert not other.drain(timeout_s=0.5)
     embedder.free.set()
     assert slow.drain(timeout_s=60)
     assert [(row.state, row.attempts) for row in status(store, ticket).rows] == [("stored", 1)]
+    assert usual.calls == []
+    other.stop()
+    store.close()
 
 
 @pytest.mark.slow
@@ -379,9 +387,16 @@ def test_stopping_finishes_what_is_in_hand(store: SQLiteStore, settings: Setting
     ticket = enqueue(store, *(f"tea {n}" for n in range(6)))
     engine = IngestionEngine(store, settings, embedder=embedder)
     engine.start()
-    assert embedder.busy.wait(30)
-    threading.Timer(0.3, embedder.free.set).start()
+    assert embedder.busy.wait(60)
+
+    def go_on_once_it_stops() -> None:
+        wait_until(lambda: not engine._leases.is_open)
+        embedder.free.set()
+
+    going_on = threading.Thread(target=go_on_once_it_stops)
+    going_on.start()
     engine.stop(timeout_s=60)
+    going_on.join()
     assert 1 <= status(store, ticket).stored <= settings.ingest_workers
     assert {row.state for row in status(store, ticket).rows} == {"stored", "waiting"}
     assert engine.drain(timeout_s=60)
@@ -395,7 +410,7 @@ def test_stopping_in_a_hurry_gives_rows_back(store: SQLiteStore, settings: Setti
     ticket = enqueue(store, "green tea")
     engine = IngestionEngine(store, settings, embedder=embedder)
     engine.start()
-    assert embedder.busy.wait(30)
+    assert embedder.busy.wait(60)
     engine.stop(timeout_s=0)
     (row,) = status(store, ticket).rows
     assert (row.state, row.attempts) == ("waiting", 0)
@@ -428,7 +443,7 @@ def test_a_stop_gives_back_the_row_that_is_just_being_taken(
     stopping.start()
     stopping.join(0.2)
     go_on.set()
-    stopping.join(10)
+    stopping.join(60)
     (row,) = status(store, ticket).rows
     assert (row.state, row.attempts) == ("waiting", 0)
     embedder.free.set()
@@ -461,8 +476,8 @@ def test_a_start_while_the_work_is_being_stopped_begins_other_work(
     enqueue(store, "green tea")
     engine = IngestionEngine(store, settings, embedder=embedder)
     engine.start()
-    assert embedder.busy.wait(30)
-    assert looking.wait(30)
+    assert embedder.busy.wait(60)
+    assert looking.wait(60)
     ticket = enqueue(store, "green tea", "black tea")
     stopping = threading.Thread(target=engine.stop, kwargs={"timeout_s": 1})
     stopping.start()
@@ -472,7 +487,7 @@ def test_a_start_while_the_work_is_being_stopped_begins_other_work(
     stopping.join(60)
     take_on.set()
     embedder.free.set()
-    assert engine.drain(timeout_s=20)
+    assert engine.drain(timeout_s=60)
     assert status(store, ticket).stored == 2
 
 
@@ -498,7 +513,7 @@ def test_a_start_while_the_work_fails_begins_other_work(
     store.ledger.release = slow_release  # type: ignore[method-assign]
     engine = IngestionEngine(store, settings, embedder=embedder)
     engine.start()
-    assert failing.wait(30)
+    assert failing.wait(60)
     store.ledger.sweep = sweep  # type: ignore[method-assign]
     engine.start()
     fail_on.set()
@@ -542,7 +557,7 @@ def test_two_stores_share_the_work(
     engines = IngestionEngine(store, settings), IngestionEngine(other, settings)
     for engine in engines:
         engine.start()
-    assert all(engine.drain(timeout_s=20) for engine in engines)
+    assert all(engine.drain(timeout_s=60) for engine in engines)
     other.close()
     settled = wait(ticket, 0, context=context, work=False)
     assert [(row.state, row.attempts) for row in settled.rows] == [("stored", 1)] * 30

@@ -12,6 +12,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.loop_time import LoopTime
+from support.waiting import wait_until_async
 
 from collection_search import SearchContext
 from collection_search.adapters.search.brave import BraveSearch
@@ -330,7 +332,7 @@ def test_rate_limited_is_retried_after_retry_after_ms(service, tavily):
 
 def test_rate_limited_tells_retry_after_ms(tmp_path, tavily):
     """retryAfterMs: what the provider asked for, where waiting would take too long."""
-    hurried = settings(tmp_path, tavily=tavily, run_deadline_s=5)
+    hurried = settings(tmp_path, tavily=tavily, run_deadline_s=11)
     tavily.fail("throttled_keyless")
     with pytest.raises(WebSearchError) as caught:
         WebSearchService(hurried).search("asyncio")
@@ -351,13 +353,23 @@ def test_service_unavailable_is_tried_three_times(service, tavily):
 
 
 @pytest.mark.slow
-def test_timeout_is_retried_once_with_a_longer_limit(tmp_path, tavily):
+async def test_timeout_is_retried_once_with_a_longer_limit(tmp_path, tavily, monkeypatch):
     """timeout: one retry, then the error says that another one might succeed."""
-    hurried = settings(tmp_path, tavily=tavily, search_timeout_s=0.2, search_retry_timeout_s=0.4)
+    limits = {"search_timeout_s": 1000, "search_retry_timeout_s": 2000, "run_deadline_s": 10_000}
     name = next(n for n, f in tavily.failures.items() if f.reply.mishap == "held")
     tavily.fail(name)
+    time = LoopTime(monkeypatch)
+    service = WebSearchService(settings(tmp_path, tavily=tavily, **limits))
+    call = asyncio.create_task(service.asearch("asyncio"))
+    await wait_until_async(lambda: len(tavily.requests) == 1)
+    time.advance(1000)
+    await wait_until_async(lambda: len(tavily.requests) == 2)
+    time.advance(1500)  # longer than the first one had
+    await asyncio.sleep(0.05)
+    assert not call.done()
+    time.advance(500)
     with pytest.raises(WebSearchError) as caught:
-        WebSearchService(hurried).search("asyncio")
+        await call
     assert (caught.value.code, caught.value.retryable) == ("timeout", True)
     assert len(tavily.requests) == 2
 

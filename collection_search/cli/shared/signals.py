@@ -30,8 +30,8 @@ TERMINATION_LIMIT_S: Final = 25.0
 """The same for SIGTERM and SIGHUP, and for every signal that stops a worker."""
 NOTICE_S: Final = 1.0
 """After this time a terminal is told that the command stops."""
-_RELEASE_S: Final = 1.0
-"""How long a process that is ended at once may take to release its rows."""
+_RELEASE_S: Final = 3.0
+"""How long a process that is ended at once may take to release its rows, on a busy machine too."""
 _READ_S: Final = 10.0
 """How long the thread of a busy machine may take to read a signal that was sent."""
 _CALLERS: Final = 3

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.loopback_site import LoopbackSite, article, essay
 from support.small_site import Asked, SmallSite, answer
+from support.waiting import wait_until_async
 
 from collection_search import Settings
 from collection_search.adapters.crawl import web
@@ -184,6 +185,7 @@ async def test_all_loops_share_the_connections_of_a_host(tmp_path: Path) -> None
     async def reply(_: Asked) -> bytes:
         nonlocal most
         most = max(most, len(site.asked) - done)
+        await wait_until_async(lambda: most > 1)  # the first waits for a second one
         await asyncio.sleep(0.05)  # time enough for a third one
         count()
         return answer(article("Tea", essay("tea")))

@@ -274,6 +274,7 @@ async def test_a_slow_endpoint_runs_into_the_time_limit():
     with OpenAIServer(latency_s=30) as server:
         told = await failure(embedder(server, model_timeout_s=0.2))
     assert "did not answer within 0.2 s. Raise COLLECTION_SEARCH_MODEL_TIMEOUT_S" in told
+    assert len(server.requests) <= 1  # none where the time was over before it was sent
 
 
 async def test_cancelling_a_run_cancels_the_call():

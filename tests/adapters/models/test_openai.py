@@ -14,6 +14,7 @@ import pytest
 from langgraph.graph import StateGraph
 from pydantic import SecretStr
 from support.planning import ANSWER, FENCED, KEY, METHODS, QUERIES, failure, plan
+from support.ports import closed_port
 from support.waiting import wait_until_async
 from typing_extensions import TypedDict
 
@@ -32,7 +33,7 @@ from collection_search.testing.openai_server import (
 
 
 def openai(server, **options):
-    options = {"api_key": SecretStr(KEY), "base_url": server.base_url, "timeout_s": 5.0} | options
+    options = {"api_key": SecretStr(KEY), "base_url": server.base_url, "timeout_s": 60.0} | options
     return OpenAIQueryModel("gpt-4o-mini", **options)
 
 
@@ -294,14 +295,13 @@ async def test_a_slow_endpoint_runs_into_the_time_limit():
     with OpenAIServer(ANSWER, latency_s=30) as server:
         message = await failure(openai(server, timeout_s=0.2))
     assert "did not answer within 0.2 s. Raise COLLECTION_SEARCH_MODEL_TIMEOUT_S" in message
-    assert len(server.requests) == 1
+    assert len(server.requests) <= 1  # none where the time was over before it was sent
 
 
 async def test_an_unreachable_endpoint_is_named_without_its_credentials():
     """The message shows the cause, the address and the variable to check."""
-    with OpenAIServer() as server:
-        port = server.base_url.split(":")[2]
-    message = await failure(openai(server, base_url=f"http://me:secret@127.0.0.1:{port}"))
+    with OpenAIServer() as server, closed_port() as port:
+        message = await failure(openai(server, base_url=f"http://me:secret@127.0.0.1:{port}"))
     assert "cannot be reached: connection refused. Check OPENAI_BASE_URL" in message
     assert "(http://[secret]@127.0.0.1" in message
     assert "me:secret" not in message
@@ -354,7 +354,7 @@ async def test_an_endpoint_that_speaks_no_http_does_not_make_us_show_the_key():
     async with await asyncio.start_server(babble, "127.0.0.1") as server:
         port = server.sockets[0].getsockname()[1]
         address = f"http://127.0.0.1:{port}/v1"
-        model = OpenAIQueryModel("m", api_key=SecretStr(KEY), base_url=address, timeout_s=5.0)
+        model = OpenAIQueryModel("m", api_key=SecretStr(KEY), base_url=address, timeout_s=60.0)
         with pytest.raises(ModelError, match="no valid HTTP") as caught:
             await plan(model)
     shown, error = "".join(traceback.format_exception(caught.value)), caught.value

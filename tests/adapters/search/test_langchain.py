@@ -10,6 +10,7 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, StructuredTool, Tool, ToolException, tool
+from support.loop_time import LoopTime
 
 from collection_search.adapters.search.langchain import LangChainSearch
 from collection_search.contracts.options import SearchOptions
@@ -217,13 +218,15 @@ def test_what_a_failure_says_holds_no_secret():
     assert "sk-abcdefghijklmnop" not in str(caught.value)
 
 
-def test_a_tool_that_never_answers_is_left_in_time():
+async def test_a_tool_that_never_answers_is_left_in_time(monkeypatch):
     """By the caller's limit; the tool is cancelled."""
     ended: list[str] = []
+    time = LoopTime(monkeypatch)
 
     @tool
     async def waiting(query: str) -> str:
         """Wait."""
+        time.advance(3600)
         try:
             await asyncio.Event().wait()
         finally:
@@ -231,7 +234,7 @@ def test_a_tool_that_never_answers_is_left_in_time():
         return ""
 
     with pytest.raises(SearchProviderTimeout):
-        LangChainSearch(waiting).search("asyncio", max_results=1, timeout=0.05)
+        await LangChainSearch(waiting).asearch("asyncio", max_results=1, timeout=3600)
     assert ended == ["asyncio"]
 
 

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.waiting import wait_until_async
 
 from collection_search import SearchContext, Settings, averify_coverage, verify_coverage
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
@@ -162,7 +163,8 @@ async def test_queries_are_asked_with_a_bound(store: SQLiteStore, settings: Sett
         async def embed(self, texts: Sequence[str]) -> Embedded:
             self.now += 1
             self.most = max(self.most, self.now)
-            await asyncio.sleep(0.05)
+            await wait_until_async(lambda: self.most > 1)  # the first waits for a second one
+            await asyncio.sleep(0.05)  # time enough for one too many
             self.now -= 1
             return await super().embed(texts)
 

@@ -9,6 +9,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.leases import LEASE_S, outlast_leases
 from support.loopback_site import LoopbackSite, article, essay
 from support.waiting import wait_until, wait_until_async
 
@@ -21,7 +22,7 @@ from collection_search.contracts.page import NotModified, ReadPage, Validators
 from collection_search.errors import FetchError, InputError, InvalidUrlError
 from collection_search.ports.ledger import PER_HOST
 from collection_search.runtime.concurrency import run_blocking
-from collection_search.testing import RecordingSink, ScriptedEmbedder
+from collection_search.testing import FakeClock, RecordingSink, ScriptedEmbedder
 from collection_search.tools.ingest import engine_for, ingest
 from collection_search.tools.ingestion.engine import IngestionEngine
 from collection_search.tools.tickets import wait
@@ -45,6 +46,11 @@ def site() -> Iterator[LoopbackSite]:
 @pytest.fixture
 def sink() -> RecordingSink:
     return RecordingSink()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
 
 
 @pytest.fixture
@@ -221,7 +227,7 @@ def test_a_listener_learns_how_each_page_ended(site: LoopbackSite, context: Sear
     site.put("/tea", article("Gone", "Gone."), status=410)
     refetched(context)
     rows_of(context, ingest([site.address("/none")], collection="docs", context=context))
-    done = [told.get(timeout=30) for _ in range(5)]  # the ledger knows before the listener does
+    done = [told.get(timeout=60) for _ in range(5)]  # the ledger knows before the listener does
     assert told.empty()
     assert [page.outcome for page in done] == ["new", "unchanged", "changed", "gone", "failed"]
     assert {page.claim.url for page in done[:4]} == {site.address("/tea")}
@@ -378,7 +384,7 @@ class HeldPages(Pages):
         return await super().read(url, **options)
 
 
-def held(context: SearchContext, reader: HeldPages, count: int) -> None:
+def held(reader: HeldPages, count: int) -> None:
     """Wait until that many pages are being fetched."""
     wait_until(lambda: len(reader.in_hand) >= count)
 
@@ -388,7 +394,7 @@ def test_a_host_never_has_more_than_two_pages_in_hand(context: SearchContext) ->
     reader = context.reader = HeldPages()
     urls = [f"https://{host}.org/{n}" for host in "ab" for n in range(6)]
     ticket = ingest(urls, collection="docs", context=context)
-    held(context, reader, 2 * PER_HOST)
+    held(reader, 2 * PER_HOST)
     assert sum(row.state == "working" for row in wait(ticket, 0, context=context).rows) == 4
     reader.free.set()
     assert wait(ticket, 120, context=context).stored == 12
@@ -399,7 +405,7 @@ def test_stopping_calls_off_what_is_still_fetched(context: SearchContext) -> Non
     """Requests end, and their rows are free at once, the attempt not counted."""
     reader = context.reader = HeldPages()
     ticket = ingest(["https://a.org/", "https://b.org/"], collection="docs", context=context)
-    held(context, reader, 2)
+    held(reader, 2)
     run_blocking(engine_for(context)).stop(timeout_s=0.05)
     status = wait(ticket, 0, context=context, work=False)
     assert [(row.state, row.attempts) for row in status.rows] == [("to_fetch", 0)] * 2
@@ -409,23 +415,34 @@ def test_stopping_calls_off_what_is_still_fetched(context: SearchContext) -> Non
 
 
 @pytest.mark.slow
-def test_a_slow_fetch_keeps_its_lease(context: SearchContext, tmp_path: Path) -> None:
+def test_a_slow_fetch_keeps_its_lease(settings: Settings, clock: FakeClock) -> None:
     """Nobody takes over a page that is still on its way."""
-    assert context.settings is not None
-    assert context.store is not None
-    context.settings = context.settings.model_copy(update={"ingest_lease_s": 2.0})
-    reader = context.reader = HeldPages()
-    ticket = ingest(["https://a.org/"], collection="docs", context=context)
-    held(context, reader, 1)
+    reader, usual = HeldPages(), Pages(PAGE)
 
-    async def source(*_: Any) -> Any:
-        return Pages(PAGE)
+    async def held_source(*_: Any) -> Any:
+        return reader
 
-    other = IngestionEngine(context.store, context.settings, reader=source)
-    assert not other.drain(timeout_s=2.6)
+    async def usual_source(*_: Any) -> Any:
+        return usual
+
+    ours = settings.model_copy(update={"ingest_lease_s": LEASE_S})
+    store = SQLiteStore(settings.home / "leases.db", clock=clock.time)
+    item = IngestionItem("https://a.org/", "a.org/", "A")
+    ticket = store.ledger.enqueue(IngestionRequest(SCOPE, [item]))
+    slow = IngestionEngine(store, ours, reader=held_source)
+    other = IngestionEngine(store, ours, reader=usual_source)
+    slow.start()
+    held(reader, 1)
+    outlast_leases(settings.home / "leases.db", clock)
+    assert not other.drain(timeout_s=0.5)
     reader.free.set()
-    assert [row.attempts for row in rows_of(context, ticket)] == [1]
+    assert slow.drain(timeout_s=60)
+    status = store.ledger.status("local", ticket.ticket_id)
+    assert status is not None
+    assert [(row.state, row.attempts) for row in status.rows] == [("stored", 1)]
+    assert usual.asked == []
     other.stop()
+    store.close()
 
 
 def test_a_process_that_does_not_fetch_leaves_pages_alone(context: SearchContext) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.loopback_site import Answer, LoopbackSite, article, essay
+from support.ports import free_port
 
 from collection_search import SearchContext, Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
@@ -170,11 +171,11 @@ def test_nobody_waits_for_a_page_that_is_put_off_for_hours(context: SearchContex
 @pytest.mark.slow
 def test_a_site_that_starts_late_is_read(settings: Settings, store: SQLiteStore) -> None:
     """Its robots.txt could not be read at first: that is not remembered for long."""
-    with LoopbackSite() as site:
-        allowed, urls = site.allowed, [site.address(f"/{n}") for n in range(5)]
+    port = free_port()  # nobody listens there at first
+    allowed, urls = [f"127.0.0.1:{port}"], [f"http://127.0.0.1:{port}/{n}" for n in range(5)]
     mine = {"fetch_allowed": allowed, "fetch_delay_s": 0, "extract_processes": 1}
     context = SearchContext(settings=settings.model_copy(update=mine), store=store)
-    late = LoopbackSite(ports=[int(allowed[0].rpartition(":")[2])])
+    late = LoopbackSite(ports=[port])
     for n in range(5):
         late.pages[0, f"/{n}"] = Answer(article(f"Tea {n}", essay(f"tea {n}")))
     with ExitStack() as started:

@@ -101,7 +101,7 @@ async def test_cancelling_reaches_the_search(
         await wait_until_async(lambda: adapter.asked)
         call.cancel()
         await asyncio.gather(call, return_exceptions=True)
-        await wait_until_async(lambda: adapter.cancelled, timeout_s=20)
+        await wait_until_async(lambda: adapter.cancelled)
 
 
 @pytest.mark.slow

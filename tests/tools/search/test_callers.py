@@ -13,7 +13,7 @@ from collection_search.contracts.search import SearchAdapterResponse
 from collection_search.errors import InputError
 from collection_search.ports.description import describe
 from collection_search.ports.search_function import Asked, SearchFunction
-from collection_search.testing import RecordingSink, example_context, rows
+from collection_search.testing import FakeClock, RecordingSink, example_context, rows
 from collection_search.tools.search.callers import run_to_end
 from collection_search.tools.web_search import WebSearchWorker
 
@@ -138,13 +138,14 @@ def test_an_adapter_with_a_timeout_runs_in_the_callers_thread(spans):
 @pytest.mark.parametrize("method", ["run", "arun"])
 def test_an_adapter_without_a_timeout_is_run_under_the_deadline(spans, method):
     """A blocking search that hangs is left behind, and the outcome says why."""
-    release = threading.Event()
+    release, clock = threading.Event(), FakeClock()
 
     def search(query, *, max_results):
+        clock.advance(1)
         release.wait(60)
         return EMPTY
 
-    one = worker(Adapter(search), spans=spans, deadline_s=0.05)
+    one = worker(Adapter(search), spans=spans, deadline_s=0.05, timer=clock.monotonic)
     started = time.monotonic()
     try:
         if method == "run":
@@ -166,17 +167,18 @@ def test_an_adapter_without_a_timeout_is_run_under_the_deadline(spans, method):
 
 def test_a_coroutine_that_hangs_is_cancelled_at_the_deadline(spans):
     """`asearch` is cancelled, so that it can close its connection."""
-    cancelled = []
+    cancelled, clock = [], FakeClock()
 
     class Hanging(Adapter):
         async def asearch(self, query, *, max_results):
+            clock.advance(1)
             try:
-                await asyncio.sleep(10)
+                await asyncio.Event().wait()
             except asyncio.CancelledError:
                 cancelled.append(query)
                 raise
 
-    one = worker(Hanging(lambda query: EMPTY), spans=spans, deadline_s=0.05)
+    one = worker(Hanging(lambda query: EMPTY), spans=spans, deadline_s=0.05, timer=clock.monotonic)
     outcome = asyncio.run(one.arun(query="x", context=CONTEXT)).outcome
     assert cancelled == ["x"]
     assert outcome.rationale == "provider_timeout"
@@ -184,14 +186,16 @@ def test_a_coroutine_that_hangs_is_cancelled_at_the_deadline(spans):
 
 async def test_a_coroutine_that_does_not_let_itself_be_cancelled_is_too_late(spans):
     """What it returns after the deadline is no answer."""
+    clock = FakeClock()
 
     class Stubborn(Adapter):
         async def asearch(self, query, *, max_results):
+            clock.advance(1)
             with suppress(asyncio.CancelledError):
-                await asyncio.sleep(10)
+                await asyncio.Event().wait()
             return EMPTY
 
-    one = worker(Stubborn(lambda query: EMPTY), spans=spans, deadline_s=0.05)
+    one = worker(Stubborn(lambda query: EMPTY), spans=spans, deadline_s=0.05, timer=clock.monotonic)
     outcome = (await one.arun(query="x", context=CONTEXT)).outcome
     assert outcome.rationale == "provider_timeout"
 
@@ -204,7 +208,7 @@ async def test_cancelling_reaches_the_adapter(spans):
         async def asearch(self, query, *, max_results):
             try:
                 started.set()
-                await asyncio.sleep(10)
+                await asyncio.Event().wait()
             except asyncio.CancelledError:
                 cancelled.append(query)
                 raise

@@ -146,7 +146,7 @@ def test_endless_texts_are_cut():
     endless = "<b>word</b> &amp; " * 500_000
     started = time.process_time()
     result = one(title=endless, snippet=endless, source=endless, published_date=endless)
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 3
     texts = result.title, result.snippet, result.source, result.published_date or ""
     assert [len(text) for text in texts] <= [300, 2_000, 200, 200]
     assert result.title.startswith("word & word")

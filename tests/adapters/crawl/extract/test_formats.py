@@ -287,7 +287,7 @@ def test_markup_is_read_in_linear_time(piece: str) -> None:
     start = time.process_time()
     markdown_text(piece * 200_000)
     rst_text(piece * 200_000)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 20
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_blanks_within_a_tag_are_counted_in_linear_time() -> None:
     """Many blanks can be shared out over attributes in more ways than there are seconds."""
     start = time.process_time()
     assert extract(b"<html><body><p" + b" " * 1_000_000 + b"x>Words</p></body></html>").text
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 20
 
 
 def test_a_page_of_too_many_tags_is_refused() -> None:

@@ -12,10 +12,10 @@ import sys
 import textwrap
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.waiting import wait_until
+from support.waiting import wait_until, wait_until_async
 
 from collection_search.adapters.crawl.extract.deadline_watch import DeadlineWatch
 from collection_search.adapters.crawl.extract.extraction_process import (
@@ -29,6 +29,8 @@ from collection_search.testing.hostile_site.replies import MARKER, PAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from collection_search.adapters.crawl.extract.extracted import Extracted
 
 LINUX = sys.platform == "linux"
 SLOW = b"<html><body>" + b"<p>a <b>b</b> c</p>" * 20_000 + b"</body></html>"
@@ -218,8 +220,11 @@ async def test_a_cancelled_document_holds_nobody_up(extraction: Extraction) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="no such signal")
 async def test_close_ends_what_is_being_read_and_what_waits(extraction: Extraction) -> None:
     await extraction.extract(PAGE, name="a.html")
+    [pid] = processes(extraction)
+    os.kill(pid, signal.SIGSTOP)  # none of them is read before the end
     reading = [asyncio.ensure_future(extraction.extract(SLOW, name="a")) for _ in range(5)]
     await asyncio.sleep(0)
     await extraction.aclose()
@@ -231,11 +236,13 @@ async def test_close_ends_what_is_being_read_and_what_waits(extraction: Extracti
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="no such signal")
 async def test_close_ends_the_processes_where_a_waiting_document_was_cancelled(
     extraction: Extraction,
 ) -> None:
     await extraction.extract(PAGE, name="a.html")
     [pid] = processes(extraction)
+    os.kill(pid, signal.SIGSTOP)  # none of them is read before the end
     reading = [asyncio.ensure_future(extraction.extract(SLOW, name="a")) for _ in range(5)]
     await asyncio.sleep(0)
     reading[-1].cancel()
@@ -280,14 +287,27 @@ def test_several_loops_share_the_processes() -> None:
 
 
 @pytest.mark.slow
-async def test_a_finished_document_does_not_wait_for_a_slow_one(extraction: Extraction) -> None:
+async def test_a_finished_document_does_not_wait_for_a_slow_one(
+    extraction: Extraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Outcomes are given out together, yet none is held for long."""
     await extraction.extract(PAGE, name="a.html")
+    assert extraction._pool is not None
+    [worker] = extraction._pool._workers
+    read, go_on = worker.read, threading.Event()
+
+    def held(body: bytes, *facts: Any) -> Extracted:
+        assert body is PAGE or go_on.wait(120)
+        return read(body, *facts)
+
+    monkeypatch.setattr(worker, "read", held)
     quick = asyncio.ensure_future(extraction.extract(PAGE, name="a.html"))
     slow = [asyncio.ensure_future(extraction.extract(SLOW, name="a.html")) for _ in range(3)]
-    await asyncio.wait([quick, *slow], return_when=asyncio.FIRST_COMPLETED)
-    assert quick.done()
-    assert not slow[-1].done()
+    try:
+        await wait_until_async(quick.done)
+        assert not any(each.done() for each in slow)
+    finally:
+        go_on.set()
     assert MARKER in quick.result().text
     await asyncio.gather(*slow)
 

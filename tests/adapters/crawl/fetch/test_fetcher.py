@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
+from support.ports import closed_port
 from support.small_site import NOTHING, PAGE, SmallSite, answer, moved
 
 from collection_search.adapters.crawl.fetch.fetcher import FetchPolicy, SafeFetcher
@@ -514,10 +515,9 @@ def said_and_gone(said: bytes) -> Any:
 
 
 async def test_no_server(site):
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{unused.getsockname()[1]}"
-    error = await error_of(site, f"http://{address}/", allowed_addresses=frozenset({address}))
+    with closed_port() as port:
+        address = f"127.0.0.1:{port}"
+        error = await error_of(site, f"http://{address}/", allowed_addresses=frozenset({address}))
     assert (error.reason, error.retryable) == ("connect_failed", True)
 
 

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # its threads are our own
-def test_a_child_forked_during_a_write_can_write(tmp_path: Path) -> None:
+def test_a_child_forked_during_a_write_can_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The parent's thread writes until the fork waits for it, or is over."""
-    database = Database(tmp_path / "usage.db", USAGE, busy_timeout_s=1)
+    monkeypatch.setattr(forks, "FORK_WAIT_S", 60)
+    database = Database(tmp_path / "usage.db", USAGE, busy_timeout_s=30)
     is_writing, is_forked = threading.Event(), threading.Event()
 
     def write() -> None:

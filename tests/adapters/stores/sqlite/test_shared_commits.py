@@ -32,7 +32,7 @@ class File:
         with sqlite3.connect(path) as connection:
             connection.execute("CREATE TABLE numbers (n INTEGER CHECK (n >= 0))")
         connection.close()
-        self.commits = SharedCommits(self.begin, self.give_back, wait_s=5.0)
+        self.commits = SharedCommits(self.begin, self.give_back, wait_s=60.0)
 
     def begin(self) -> sqlite3.Connection:
         self.begun += 1

@@ -264,13 +264,13 @@ def test_who_asks_at_once_reads_once(tmp_path: Path, small: int) -> None:
     def search() -> None:
         with opened(tmp_path) as connection:
             mine = loads(connection)
-            start.wait(timeout=30)
+            start.wait(timeout=60)
             ask(cache, connection, "a")
             read.extend(mine)
 
     with ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(search) for _ in range(4)]:
-            done.result(timeout=60)
+            done.result(timeout=120)
     store.close()
     assert len(read) == 1
 
@@ -286,7 +286,7 @@ def test_searches_beside_changes(tmp_path: Path, small: int) -> None:
     def search() -> set[int]:
         counts = set()
         with opened(tmp_path) as connection:
-            ready.wait(timeout=30)
+            ready.wait(timeout=60)
             while True:
                 last = changed.is_set()
                 connection.execute("BEGIN")
@@ -303,17 +303,17 @@ def test_searches_beside_changes(tmp_path: Path, small: int) -> None:
 
     with ThreadPoolExecutor(3) as pool:
         searches = [pool.submit(search) for _ in range(3)]
-        ready.wait(timeout=30)
+        ready.wait(timeout=60)
         for n in range(30):
             fill(store, "a", *[i % 4 for i in range(n % 5 + 1)])
         changed.set()
         for done in searches:
-            assert 5 in done.result(timeout=60)
+            assert 5 in done.result(timeout=120)
     store.close()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("small", "wait_s"), [(100, 30), (0, 0.5)])
+@pytest.mark.parametrize(("small", "wait_s"), [(100, 60), (0, 0.5)])
 def test_collections_read_at_once_fit_too(
     connection: sqlite3.Connection, tmp_path: Path, small: int, wait_s: float
 ) -> None:
@@ -334,7 +334,7 @@ def test_collections_read_at_once_fit_too(
 
     with ThreadPoolExecutor(3) as pool:
         for done in [pool.submit(search, name) for name in "abc"]:
-            done.result(timeout=60)
+            done.result(timeout=120)
     assert meeting.broken == (not small)
     assert 0 < cache.bytes <= 2 * size
     assert cache.filed_bytes == (0 if small else ROWS)
