@@ -10,7 +10,7 @@ from support.review_world import ReviewWorld
 from support.scripted_world import INPUT, good_pages, poor_pages
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings, build_graph
-from collection_search.adapters.stores.sqlite.gates import SQLiteGates
+from collection_search.adapters.stores.sql.gates import SQLGates
 from collection_search.errors import StoreError
 from collection_search.ranking.rejudging import explain_judgement
 from collection_search.testing import ScriptedAdapter
@@ -26,7 +26,7 @@ AUTO = {**INPUT, "auto_ingest": True}
 JUDGED = explain_judgement(LEXICAL, 12.0, relevance=1.0, reason="It answers.", model="m")
 
 
-class UnreadableGates(SQLiteGates):
+class UnreadableGates(SQLGates):
     """Gates whose decisions cannot be read."""
 
     def decided(self, *_: Any, **__: Any) -> list[Gate]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ..sql.comparisons import SQLComparisons
+from ..sql.gates import SQLGates
+from ..sql.ledger import SQLLedger
+from ..sql.staging import SQLStaging
 from .collections import SQLiteCollections
-from .comparisons import SQLiteComparisons
 from .database import BUSY_TIMEOUT_S, Database, Schema
-from .documents import key_of_row, stems_of
-from .gates import SQLiteGates
-from .ledger import SQLiteLedger
-from .staging import SQLiteStaging
+from .document_rows import SQLiteRows
+from .migration_functions import key_of_row, stems_of
+from .removal import resume
 from .vector_cache import VectorCache
 
 if TYPE_CHECKING:
@@ -49,12 +52,18 @@ class SQLiteStore:
         vectors: VectorCache | None = None,
     ) -> None:
         database = Database(path, COLLECTIONS, busy_timeout_s=busy_timeout_s)
-        self.staging = SQLiteStaging(database, clock=clock)
-        self.ledger = SQLiteLedger(database, clock=clock, max_attempts=max_attempts)
+        self.staging = SQLStaging(database, clock=clock)
+        self.ledger = SQLLedger(
+            database,
+            SQLiteRows,
+            clock=clock,
+            max_attempts=max_attempts,
+            resume_deletions=partial(resume, database),
+        )
         self._vectors = VectorCache() if vectors is None else vectors
         self.collections = SQLiteCollections(database, clock=clock, vectors=self._vectors)
-        self.gates = SQLiteGates(database, clock=clock)
-        self.comparisons = SQLiteComparisons(database, clock=clock)
+        self.gates = SQLGates(database, clock=clock)
+        self.comparisons = SQLComparisons(database, clock=clock)
         self._database = database
 
     def close(self) -> None:

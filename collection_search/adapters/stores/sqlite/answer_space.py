@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 from .space import free_pages
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from .database import Database
+    from .opening import SQLiteConnection
 
 FULL: Final = 0.9
 """Share of the limit from which answers are deleted."""
@@ -49,7 +48,7 @@ _DELETE: Final = (
 )
 
 
-def _sizes(connection: sqlite3.Connection) -> tuple[int, int]:
+def _sizes(connection: SQLiteConnection) -> tuple[int, int]:
     """Return the bytes of the file, and those in use."""
     page, pages, free = (
         connection.execute(f"PRAGMA {name}").fetchone()[0]

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Final
 from ....contracts.collection import StoredChunk
 from ....ranking.compounds import split_compound
 from ....ranking.lexicon import language_of, question_stems
-from .documents import PAGE_COLUMNS, read_chunk, read_document
+from ..sql.documents import PAGE_COLUMNS, read_chunk, read_document
 from .filters import build_filter
 from .word_search import WordSearch, match_words
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Mapping, Sequence
 
     from ....contracts.collection import Filters, Vectors
     from .cosines import Cosines
     from .filters import DocumentFilter
+    from .opening import SQLiteConnection
     from .vector_cache import VectorCache
 
 COSINE_WEIGHT: Final = 0.7
@@ -29,7 +29,7 @@ WORD_POOL: Final = 1000
 
 
 def find_chunks(
-    connection: sqlite3.Connection,
+    connection: SQLiteConnection,
     collection: int,
     question: str,
     vector: Vectors | None,
@@ -54,7 +54,7 @@ def find_chunks(
 
 
 def _by_both(
-    connection: sqlite3.Connection,
+    connection: SQLiteConnection,
     collection: int,
     stems: Sequence[str],
     vector: Vectors,
@@ -80,7 +80,7 @@ def _by_both(
     return fuse_scores(scores, near, limit)
 
 
-def _wanted(connection: sqlite3.Connection, collection: int, question: str) -> list[str]:
+def _wanted(connection: SQLiteConnection, collection: int, question: str) -> list[str]:
     """Return the question's stems; after a German compound that the collection lacks, its parts."""
     stems = question_stems(question)
     if language_of(question) != "de":
@@ -123,7 +123,7 @@ def _standardised(values: Sequence[float]) -> list[float]:
 
 
 def _chunks(
-    connection: sqlite3.Connection, collection: int, scores: Mapping[int, float]
+    connection: SQLiteConnection, collection: int, scores: Mapping[int, float]
 ) -> list[StoredChunk]:
     rows = connection.execute(
         f"SELECT chunks.*, {PAGE_COLUMNS}"

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .vector_blobs import load_vectors
+from .stored_vectors import load_vectors
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
+
+    from .opening import SQLiteConnection
 
 
 class Cosines:
@@ -40,7 +41,7 @@ class Cosines:
 
     def sharpen(
         self,
-        connection: sqlite3.Connection,
+        connection: SQLiteConnection,
         vector: NDArray[np.float32],
         chunks: Iterable[int],
         limit: int,

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from .opening import Way
+    from ..sql.connection import Whose
+    from .opening import SQLiteConnection, Way
 
 BUSY_TIMEOUT_S: Final = 30.0
 _LOG_WAIT_MS: Final = 200
@@ -72,7 +73,7 @@ class Database:
         self._schema = schema
         self._busy_timeout_s = busy_timeout_s
         self._synchronous = synchronous
-        self._idle: list[sqlite3.Connection] = []
+        self._idle: list[SQLiteConnection] = []
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._commits, self._commits_pid = self._new_commits(), self._pid
@@ -82,13 +83,13 @@ class Database:
             self._open_file()
 
     @contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
+    def read(self, _whose: Whose = None) -> Iterator[SQLiteConnection]:
         """Open a transaction that sees one state of the database from beginning to end."""
         with self.connected() as connection, _committed(connection, "BEGIN"):
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
+    def write(self, _whose: Whose = None) -> Iterator[SQLiteConnection]:
         """Open a transaction that has the right to write from its beginning.
 
         One that began as a read could be refused at its first write without waiting. The block is
@@ -101,7 +102,7 @@ class Database:
             yield connection
 
     @contextmanager
-    def connected(self) -> Iterator[sqlite3.Connection]:
+    def connected(self) -> Iterator[SQLiteConnection]:
         """Yield a connection outside any transaction."""
         with self._translated(), self._connection() as connection:
             yield connection
@@ -130,7 +131,7 @@ class Database:
     def _new_commits(self) -> SharedCommits:
         return SharedCommits(self._begin_write, self._give_back, wait_s=self._busy_timeout_s)
 
-    def _begin_write(self) -> sqlite3.Connection:
+    def _begin_write(self) -> SQLiteConnection:
         connection = self._take() or self._open()
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -144,7 +145,7 @@ class Database:
         return connection
 
     @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
+    def _connection(self) -> Iterator[SQLiteConnection]:
         with CALLS.one():
             connection = self._take() or self._open()
             try:
@@ -152,20 +153,20 @@ class Database:
             finally:
                 self._give_back(connection)
 
-    def _take(self) -> sqlite3.Connection | None:
+    def _take(self) -> SQLiteConnection | None:
         with self._lock:
             if self._pid != os.getpid():  # a forked child must not touch its parent's connections
                 self._pid, self._idle = os.getpid(), []
             return self._idle.pop() if self._idle else None
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
+    def _give_back(self, connection: SQLiteConnection) -> None:
         with self._lock:
             if not connection.in_transaction and len(self._idle) < MAX_IDLE:
                 self._idle.append(connection)
                 return
         connection.close()
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> SQLiteConnection:
         connection = connect(self.path, self._way, self._busy_timeout_s)
         try:
             connection.row_factory = sqlite3.Row
@@ -216,7 +217,7 @@ class Database:
             self._build(connection)
             connection.execute("PRAGMA foreign_keys = ON")
 
-    def _version(self, connection: sqlite3.Connection) -> int | None:
+    def _version(self, connection: SQLiteConnection) -> int | None:
         """Return the file's version, None when it is empty. Raises StoreError for other files."""
         if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
             return None
@@ -230,7 +231,7 @@ class Database:
             )
         return version
 
-    def _build(self, connection: sqlite3.Connection) -> None:
+    def _build(self, connection: SQLiteConnection) -> None:
         """Create or migrate the schema in one transaction, unless another process just did."""
         for name, function in self._schema.functions.items():
             connection.create_function(name, -1, function)
@@ -245,7 +246,7 @@ class Database:
             connection.execute(f"PRAGMA application_id = {self._schema.application_id}")
             connection.execute(f"PRAGMA user_version = {self._schema.version}")
 
-    def _switch_to_wal(self, connection: sqlite3.Connection) -> None:
+    def _switch_to_wal(self, connection: SQLiteConnection) -> None:
         """Switch the journal mode, for which SQLite does not wait by itself."""
         deadline = time.monotonic() + self._busy_timeout_s
         while True:
@@ -269,12 +270,12 @@ class Database:
             raise translate(self.path, error) from error
 
 
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
+def _pragma(connection: SQLiteConnection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
 @contextmanager
-def _committed(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
+def _committed(connection: SQLiteConnection, begin: str) -> Iterator[None]:
     connection.execute(begin)
     try:
         yield
@@ -295,6 +296,6 @@ def _statements(script: str) -> Iterator[str]:
             statement = ""
 
 
-def _close_all(connections: list[sqlite3.Connection]) -> None:
+def _close_all(connections: list[SQLiteConnection]) -> None:
     while connections:
         connections.pop().close()

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ....contracts.collection import FILTER_KEYS, OWN_METADATA, OWN_PROVIDER
 from ....errors import InputError
-from .documents import to_json
+from ..sql.documents import to_json
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterable
 
     from ....contracts.collection import Filters
+    from .opening import SQLiteConnection
 
 _ONE_OF: Final = ("host", "provider", "source", "url_key")
 _COLUMNS: Final = ("title", "content_hash")
@@ -49,7 +49,7 @@ class DocumentFilter(NamedTuple):
     by_index: str
     """SQL that names the index to search by; empty where that is best left to SQLite."""
 
-    def documents(self, connection: sqlite3.Connection) -> list[int]:
+    def documents(self, connection: SQLiteConnection) -> list[int]:
         """Return the ids of the documents that fit."""
         row = connection.execute(  # one row of JSON takes half as long as many
             "SELECT json_group_array(id) FROM"
@@ -58,7 +58,7 @@ class DocumentFilter(NamedTuple):
         )
         return json.loads(row.fetchone()[0])  # type: ignore[no-any-return]
 
-    def only_fitting(self, connection: sqlite3.Connection, chunks: Iterable[int]) -> set[int]:
+    def only_fitting(self, connection: SQLiteConnection, chunks: Iterable[int]) -> set[int]:
         """Return those of the chunks whose document fits."""
         rows = connection.execute(
             "SELECT chunks.id FROM chunks CROSS JOIN documents ON documents.id = document_id"

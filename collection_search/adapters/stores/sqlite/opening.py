@@ -18,13 +18,22 @@ _SIGNS: Final = ("unable to open", "readonly", "disk i/o")
 """Words of sqlite3's messages for a volume on which it cannot make its files."""
 
 
-def connect(path: Path, way: Way, timeout_s: float) -> sqlite3.Connection:
+class SQLiteConnection(sqlite3.Connection):
+    """A connection that the statements of `stores.sql` can use."""
+
+    def enable_secure_delete(self) -> None:
+        """Overwrite what the connection deletes from now on."""
+        self.execute("PRAGMA secure_delete = ON")
+
+
+def connect(path: Path, way: Way, timeout_s: float) -> SQLiteConnection:
     """Return a connection; a file that is made for it belongs to its owner alone."""
     target = path if way == "rw" else f"{path.absolute().as_uri()}?{_OPTIONS[way]}"
     if way == "rw":
         create_private(path)
     return sqlite3.connect(
         target,
+        factory=SQLiteConnection,
         uri=way != "rw",
         timeout=timeout_s,
         isolation_level=None,

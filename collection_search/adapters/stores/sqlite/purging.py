@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from ....contracts.collection import Deleted
-from .ledger_statements import HAS_DOCUMENT
+from ..sql.ledger_statements import HAS_DOCUMENT
+from ..sql.staging import NEEDED
 from .removal import mark_trace
-from .space import ROWS, RowGroup, delete_group, enable_secure_delete, rested
-from .staging import NEEDED
+from .space import ROWS, RowGroup, delete_group, rested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -86,7 +86,7 @@ def _delete_documents(
         chosen = f"id IN (SELECT value FROM json_each(:keys)) AND {_OLD}"
         pairs = f"SELECT collection_id, url_key FROM documents WHERE {chosen}"
         with rested(), database.write() as connection:
-            enable_secure_delete(connection)
+            connection.enable_secure_delete()
             if not begun:
                 begun.append(mark_trace(connection, of["tenant"], of["now"]))
             connection.execute(

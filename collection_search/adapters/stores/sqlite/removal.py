@@ -12,19 +12,16 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ....contracts.collection import Deleted
-from .addresses import delete_page
-from .collection_ids import ensure_id
-from .crawls import exclude_page
-from .page_relations import find_ways
-from .space import RowGroup, delete_group, enable_secure_delete, free_pages, rewrite_word_index
-from .staging import delete_unused_texts, dropping_kept_texts
+from ..sql.collection_ids import ensure_id
+from ..sql.staging import delete_unused_texts
+from .space import RowGroup, delete_group, free_pages, rewrite_word_index
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ....contracts.collection import TenantScope
     from .database import Database
+    from .opening import SQLiteConnection
 
 FREEING_S: Final = 10.0
 """The longest time that a deletion spends on shrinking the file; `compact` does the rest."""
@@ -38,7 +35,6 @@ _MINE: Final = "collection_id IN (SELECT id FROM collections WHERE tenant_id = :
 _ITS_SESSIONS: Final = "sessions WHERE tenant_id = :tenant AND collection = :name"
 _ITS_GATES: Final = "gates WHERE tenant_id = :tenant AND collection = :name"
 _ITS_COMPARISONS: Final = "comparisons WHERE tenant_id = :tenant AND collection = :name"
-_CANDIDATES: Final = f"session_candidates WHERE session_id IN (SELECT id FROM {_ITS_SESSIONS})"
 _OWNED: Final = "collection_id = :id"
 _KEYS: Final = "(SELECT value FROM json_each(:keys))"
 _ROWS: Final = (
@@ -89,42 +85,8 @@ class Marked(NamedTuple):
         return self.mark.split(_MARK, 2)[2]
 
 
-def delete_by_hand(
-    connection: sqlite3.Connection, scope: TenantScope, collection: int | None, url_key: str
-) -> bool:
-    """Delete a page with the addresses that lead to it, so that nothing brings it back.
-
-    A fetch of one of these would store the same text again. Addresses of equal text keep theirs.
-    """
-    pages = [*find_ways(connection, collection, url_key), url_key]
-    for page in pages:
-        exclude_page(connection, collection, page)
-    return [_delete_rows(connection, scope, collection, page) for page in pages][-1]
-
-
-def _delete_rows(
-    connection: sqlite3.Connection, scope: TenantScope, collection: int | None, url_key: str
-) -> bool:
-    """Delete a document with its ledger row, staged text and candidates."""
-    enable_secure_delete(connection)
-    of = {
-        "collection": collection,
-        "tenant": scope.tenant_id,
-        "name": scope.collection,
-        "key": url_key,
-    }
-    rows = "ledger WHERE collection_id = :collection AND url_key = :key"
-    candidates = f"{_CANDIDATES} AND url_key = :key"
-    refs = _refs(connection, (rows, candidates), of)
-    with dropping_kept_texts(connection, scope.tenant_id, rows, of):
-        connection.execute(f"DELETE FROM {rows}", of)
-    connection.execute(f"DELETE FROM {candidates}", of)
-    delete_unused_texts(connection, scope.tenant_id, refs)
-    return delete_page(connection, collection, url_key)
-
-
 def mark_collection(
-    connection: sqlite3.Connection, scope: TenantScope, collection: int | None, now: float
+    connection: SQLiteConnection, scope: TenantScope, collection: int | None, now: float
 ) -> tuple[list[int], int]:
     """Hide a collection with what its runs left; return what is marked, and its documents."""
     of = {"tenant": scope.tenant_id, "name": scope.collection}
@@ -142,7 +104,7 @@ def mark_collection(
 
 
 def mark_tenant(
-    connection: sqlite3.Connection, tenant_id: str, now: float
+    connection: SQLiteConnection, tenant_id: str, now: float
 ) -> tuple[list[int], Deleted]:
     """Hide everything that is stored for a tenant; return what is marked, and the counts."""
     of = {"tenant": tenant_id}
@@ -170,7 +132,7 @@ def mark_tenant(
 
 
 def mark_trace(
-    connection: sqlite3.Connection, tenant_id: str, now: float, *, name: str = _MARK
+    connection: SQLiteConnection, tenant_id: str, now: float, *, name: str = _MARK
 ) -> int:
     """Note that deleted words stand in the word index until they are erased from it."""
     added = connection.execute(
@@ -184,7 +146,7 @@ def _new_mark(tenant_id: str) -> str:
     return f"{_MARK}{uuid.uuid4().hex}{_MARK}{tenant_id}"
 
 
-def unfinished(connection: sqlite3.Connection, before: float) -> list[int]:
+def unfinished(connection: SQLiteConnection, before: float) -> list[int]:
     """Return the deletions that had begun by then and are not finished."""
     query = "SELECT id FROM collections WHERE deleted_at <= ? ORDER BY id"
     return [row["id"] for row in connection.execute(query, (before,))]
@@ -202,7 +164,7 @@ def erase(database: Database, ids: Iterable[int]) -> Iterator[None]:
     if kept:
         yield from rewrite_word_index(database)
         with database.write() as connection:
-            enable_secure_delete(connection)
+            connection.enable_secure_delete()
             connection.executemany(
                 "DELETE FROM collections WHERE id = ?", [(marked.id,) for marked in kept]
             )
@@ -223,7 +185,7 @@ def resume(database: Database, now: float) -> bool:
     return True
 
 
-def _find(connection: sqlite3.Connection, marked: int) -> Marked | None:
+def _find(connection: SQLiteConnection, marked: int) -> Marked | None:
     row = connection.execute(
         "SELECT tenant_id, name FROM collections WHERE id = ? AND deleted_at IS NOT NULL",
         (marked,),
@@ -237,7 +199,7 @@ def _find(connection: sqlite3.Connection, marked: int) -> Marked | None:
 def _erase_rows(database: Database, marked: Marked) -> Iterator[None]:
     of = marked._asdict() | {"tenant": marked.tenant}
 
-    def drop_texts(connection: sqlite3.Connection, refs: Sequence[Any]) -> None:
+    def drop_texts(connection: SQLiteConnection, refs: Sequence[Any]) -> None:
         delete_unused_texts(connection, marked.tenant, refs)
 
     for group in _ROWS:
@@ -246,7 +208,7 @@ def _erase_rows(database: Database, marked: Marked) -> Iterator[None]:
 
 
 def _hide_collection(
-    connection: sqlite3.Connection, collection: int, tenant_id: str, now: float
+    connection: SQLiteConnection, collection: int, tenant_id: str, now: float
 ) -> str:
     """Rename a collection and shut out the workers that have its pages in hand."""
     mark = _new_mark(tenant_id)
@@ -263,7 +225,7 @@ def _hide_collection(
 
 
 def _hide_reviews(
-    connection: sqlite3.Connection, mark: str, condition: str, of: Mapping[str, Any]
+    connection: SQLiteConnection, mark: str, condition: str, of: Mapping[str, Any]
 ) -> None:
     """Hide sessions, gates and comparisons; the next sweep would decide a gate that is open."""
     hidden = {**of, "mark": mark}
@@ -274,11 +236,5 @@ def _hide_reviews(
     )
 
 
-def _refs(connection: sqlite3.Connection, tables: Sequence[str], of: Mapping[str, Any]) -> set[str]:
-    """Return the references to staged texts in these rows."""
-    query = " UNION ".join(f"SELECT content_ref FROM {rows}" for rows in tables)
-    return {row["content_ref"] for row in connection.execute(query, of) if row["content_ref"]}
-
-
-def _count(connection: sqlite3.Connection, what: str, of: Mapping[str, Any]) -> int:
+def _count(connection: SQLiteConnection, what: str, of: Mapping[str, Any]) -> int:
     return int(connection.execute(f"SELECT count(*) FROM {what}", of).fetchone()[0])

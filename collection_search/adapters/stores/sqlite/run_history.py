@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ....contracts.server_run import ACTIVE, ServerRun, StoredEvent
+from ..sql.documents import to_json
 from .database import Database, Schema
-from .documents import to_json
-from .space import enable_secure_delete
 
 if TYPE_CHECKING:
     import sqlite3
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from ....contracts.server_run import RunChange, RunEvent, RunStatus
     from ....settings import Settings
+    from .opening import SQLiteConnection
 
 RUNS: Final = Schema(
     application_id=int.from_bytes(b"CSRN", "big"),
@@ -170,7 +170,7 @@ class SQLiteRuns:
         """
         which = "tenant_id = ? AND (? IS NULL OR collection = ?)"
         with self._database.write() as connection:
-            enable_secure_delete(connection)
+            connection.enable_secure_delete()
             values = (tenant_id, collection, collection)
             rows = connection.execute(f"SELECT run_id FROM runs WHERE {which}", values).fetchall()
             connection.execute(f"DELETE FROM runs WHERE {which}", values)
@@ -178,12 +178,12 @@ class SQLiteRuns:
         return [row["run_id"] for row in rows]
 
 
-def _found(connection: sqlite3.Connection, tenant_id: str, run_id: str) -> Any:
+def _found(connection: SQLiteConnection, tenant_id: str, run_id: str) -> Any:
     which = f"{_WHOLE} WHERE tenant_id = ? AND run_id = ?"
     return connection.execute(which, (tenant_id, run_id)).fetchone()
 
 
-def _append(connection: sqlite3.Connection, run_id: str, events: Sequence[RunEvent]) -> None:
+def _append(connection: SQLiteConnection, run_id: str, events: Sequence[RunEvent]) -> None:
     row, last = connection.execute(
         "SELECT id, last_event FROM runs WHERE run_id = ?", (run_id,)
     ).fetchone()

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from .opening import SQLiteConnection
+
 MOST_MEMBERS: Final = 32
 MOST_S: Final = 0.05
 """After this time a transaction takes no further member, so that other processes get the file."""
@@ -31,7 +33,7 @@ _LOOK_S: Final = 0.2
 class _Batch:
     """A transaction of the file with its members; whoever has the turn uses it."""
 
-    connection: sqlite3.Connection
+    connection: SQLiteConnection
     until: float = field(default_factory=lambda: time.monotonic() + MOST_S)
     members: int = 0
     ended: threading.Event = field(default_factory=threading.Event)
@@ -39,7 +41,7 @@ class _Batch:
     """Why nothing of it was stored."""
 
     @contextmanager
-    def member(self) -> Iterator[sqlite3.Connection]:
+    def member(self) -> Iterator[SQLiteConnection]:
         """Yield the connection; an error undoes what was done with it within the block."""
         self.connection.execute("SAVEPOINT member")
         try:
@@ -75,8 +77,8 @@ class SharedCommits:
 
     def __init__(
         self,
-        begin: Callable[[], sqlite3.Connection],
-        give_back: Callable[[sqlite3.Connection], None],
+        begin: Callable[[], SQLiteConnection],
+        give_back: Callable[[SQLiteConnection], None],
         *,
         wait_s: float,
     ) -> None:
@@ -93,7 +95,7 @@ class SharedCommits:
         """Whether several threads wanted the last transaction."""
 
     @contextmanager
-    def member(self) -> Iterator[sqlite3.Connection]:
+    def member(self) -> Iterator[SQLiteConnection]:
         """Yield a connection within a transaction that is committed when the block has returned.
 
         Blocks until then. Raises sqlite3.Error when nothing of the block was stored.

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from ....errors import StoreError
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from .database import Database
+    from .opening import SQLiteConnection
 
 ROWS: Final = 128
 """Most rows that one transaction deletes: about 12 ms on two shared cores."""
@@ -56,7 +56,7 @@ def delete_group(
     database: Database,
     group: RowGroup,
     of: Mapping[str, Any],
-    after: Callable[[sqlite3.Connection, Sequence[Any]], None] | None = None,
+    after: Callable[[SQLiteConnection, Sequence[Any]], None] | None = None,
 ) -> Iterator[int]:
     """Delete the rows batch by batch, each in its own transaction; yield how many were deleted.
 
@@ -70,17 +70,12 @@ def delete_group(
     for first in range(0, len(keys), group.rows):
         batch = {**of, "keys": json.dumps(keys[first : first + group.rows])}
         with rested(), database.write() as connection:
-            enable_secure_delete(connection)
+            connection.enable_secure_delete()
             refs = [row[0] for row in connection.execute(group.refs, batch)] if group.refs else []
             deleted = connection.execute(f"DELETE FROM {chosen}", batch).rowcount
             if after is not None:
                 after(connection, refs)
         yield deleted
-
-
-def enable_secure_delete(connection: sqlite3.Connection) -> None:
-    """Make this connection overwrite with zeros what it deletes."""
-    connection.execute("PRAGMA secure_delete = ON")
 
 
 class rested:  # noqa: N801 - used as a statement
@@ -102,7 +97,7 @@ def rewrite_word_index(database: Database) -> Iterator[None]:
     pages, sign = _LEAST_PAGES, -1  # the first step puts all parts on one level, the others go on
     while True:
         with rested() as step, database.write() as connection:
-            enable_secure_delete(connection)
+            connection.enable_secure_delete()
             before = connection.total_changes
             connection.execute(
                 "INSERT INTO chunk_words (chunk_words, rank) VALUES ('merge', ?)", (sign * pages,)
@@ -165,7 +160,7 @@ def size_of(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.exists())
 
 
-def _is_nearly_empty(connection: sqlite3.Connection) -> bool:
+def _is_nearly_empty(connection: SQLiteConnection) -> bool:
     free = _pragma(connection, "freelist_count")
     used = _pragma(connection, "page_count") - free
     size = _pragma(connection, "page_size")
@@ -173,7 +168,7 @@ def _is_nearly_empty(connection: sqlite3.Connection) -> bool:
     return is_ours and used < free and used * size < COPIED_BYTES and free * size > STEPS_BYTES
 
 
-def _missing_room(path: Path, connection: sqlite3.Connection) -> str | None:
+def _missing_room(path: Path, connection: SQLiteConnection) -> str | None:
     """Return what is missing for a copy beside the file, in its log, and one in the temp folder.
 
     SQLite writes the new file into its temporary folder first, and from there into the log.
@@ -203,5 +198,5 @@ def _temporary_folder() -> Path:
     return Path()
 
 
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
+def _pragma(connection: SQLiteConnection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ....ports.usage import SpendTotal
 from ....text.clean import to_unicode
+from ..sql.run_questions import forget_questions, keep_questions, read_questions
 from .answer_cache import LINGER_S, RUN_S, AnswerQueue
 from .database import BUSY_TIMEOUT_S, Database, Schema
-from .run_questions import forget_questions, keep_questions, read_questions
-from .space import enable_secure_delete
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from ....ports.usage import Payload, SpendEntry, SpendGroup
     from ....settings import Settings
+    from .opening import SQLiteConnection
 
 USAGE: Final = Schema(
     application_id=int.from_bytes(b"CSUS", "big"),
@@ -214,7 +214,7 @@ class SQLiteUsage:
     def _erase(self, what: str, *values: str | float) -> int:
         """Delete rows so that no free page and no log of the database contains them."""
         with self._database.write() as connection:
-            enable_secure_delete(connection)
+            connection.enable_secure_delete()
             count = connection.execute(f"DELETE FROM {what}", values).rowcount
             forget_questions(connection)
         self._database.truncate_log()
@@ -250,7 +250,7 @@ _SUMS: Final = """
 """Sums of the entries with one cost: SQLite would add up costs in binary, Python does not."""
 
 
-def _used(connection: sqlite3.Connection, row: dict[str, str]) -> int:
+def _used(connection: SQLiteConnection, row: dict[str, str]) -> int:
     found = connection.execute(f"SELECT used FROM quotas WHERE {_ROW}", row).fetchone()
     return 0 if found is None else int(found["used"])
 

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
 from ....errors import StoreError
+from ..sql.vector_blobs import require_finite
 from .cosines import Comparison, Cosines
-from .vector_blobs import require_finite
 from .vector_codes import MAX_SIZE
 from .vector_matrix import VectorMatrix
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterator, Sequence
 
     from ....contracts.collection import Vectors
     from .database import Database
+    from .opening import SQLiteConnection
 
 SMALL_BYTES: Final = 32 * 1024 * 1024
 """Most bytes of a matrix in memory: 87,000 vectors of 384. A file takes twice the time."""
@@ -104,7 +104,7 @@ class VectorCache:
             self._drop_outdated(connection)
 
     @contextmanager
-    def reading(self, database: Database) -> Iterator[sqlite3.Connection]:
+    def reading(self, database: Database) -> Iterator[SQLiteConnection]:
         """Open a transaction for a search; drop what a deletion meanwhile has outdated."""
         before = self._deletions
         try:
@@ -117,7 +117,7 @@ class VectorCache:
 
     def compare(
         self,
-        connection: sqlite3.Connection,
+        connection: SQLiteConnection,
         collection: int,
         vector: Vectors,
         documents: Sequence[int] | None = None,
@@ -145,7 +145,7 @@ class VectorCache:
             return Comparison(ids, coded)
         return Comparison.begun(ids, coded)
 
-    def _matrix(self, connection: sqlite3.Connection, collection: int) -> VectorMatrix:
+    def _matrix(self, connection: SQLiteConnection, collection: int) -> VectorMatrix:
         changes = connection.execute(
             "SELECT changes FROM collections WHERE id = ?", (collection,)
         ).fetchone()["changes"]
@@ -168,7 +168,7 @@ class VectorCache:
             return found
 
     def _update(
-        self, connection: sqlite3.Connection, found: VectorMatrix, changes: int
+        self, connection: SQLiteConnection, found: VectorMatrix, changes: int
     ) -> VectorMatrix:
         """Return the matrix with what came since, and without what went."""
         with self._filing if found.file else nullcontext():
@@ -186,7 +186,7 @@ class VectorCache:
             return updated.bytes <= self._small_bytes
         return updated.filed_bytes <= min(self._max_filed_bytes, 2 * updated.bytes + SPARE_BYTES)
 
-    def _load(self, connection: sqlite3.Connection, collection: int, changes: int) -> VectorMatrix:
+    def _load(self, connection: SQLiteConnection, collection: int, changes: int) -> VectorMatrix:
         with self._lock:
             self._matrices.pop(collection, None)  # not to be there beside the one that comes
         matrix = VectorMatrix.listed(connection, collection, changes)
@@ -208,7 +208,7 @@ class VectorCache:
             self._make_room(matrix.loaded_bytes, matrix.filed_bytes)  # others came meanwhile
             self._matrices[collection] = matrix
 
-    def _drop_outdated(self, connection: sqlite3.Connection, but: int | None = None) -> None:
+    def _drop_outdated(self, connection: SQLiteConnection, but: int | None = None) -> None:
         """Drop the matrices that have what their collection has no more, or that is gone."""
         with self._lock:
             known = {one: matrix for one, matrix in self._matrices.items() if one != but}
@@ -228,7 +228,7 @@ class VectorCache:
                     del self._matrices[collection]
 
     def _has_nothing_more(
-        self, connection: sqlite3.Connection, matrix: VectorMatrix, last: int
+        self, connection: SQLiteConnection, matrix: VectorMatrix, last: int
     ) -> bool:
         """Return whether the collection, as of its last change, has all that is in the matrix."""
         found = matrix.changes, last
@@ -252,7 +252,7 @@ class VectorCache:
                     del cached[collection]
                     self._intact.pop(collection, None)
 
-    def _filed(self, connection: sqlite3.Connection, matrix: VectorMatrix) -> VectorMatrix:
+    def _filed(self, connection: SQLiteConnection, matrix: VectorMatrix) -> VectorMatrix:
         """Return the matrix in a file, or as it is where there can be none."""
         database = connection.execute("PRAGMA database_list").fetchone()["file"]
         if matrix.bytes > self._max_filed_bytes:
@@ -279,7 +279,7 @@ def _warn(matrix: VectorMatrix, database: str, reason: str, advice: str) -> None
     )
 
 
-def _other_size(connection: sqlite3.Connection, collection: int, asked: int, stored: int) -> str:
+def _other_size(connection: SQLiteConnection, collection: int, asked: int, stored: int) -> str:
     row = connection.execute("SELECT * FROM collections WHERE id = ?", (collection,)).fetchone()
     return (
         f"The vectors of collection {row['name']!r} have {stored} dimensions, that of the"

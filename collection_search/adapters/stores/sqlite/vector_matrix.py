@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .vector_blobs import load_vectors
+from .stored_vectors import load_vectors
 from .vector_blocks import BlockFile, HeldBlock, free_bytes
 from .vector_codes import CodedQuestion, encode
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from .opening import SQLiteConnection
     from .vector_blocks import Block
     from .vector_codes import Codes, Lengths
 
@@ -67,7 +67,7 @@ class VectorMatrix:
     lengths: Lengths | None = None
 
     @classmethod
-    def listed(cls, connection: sqlite3.Connection, collection: int, changes: int) -> VectorMatrix:
+    def listed(cls, connection: SQLiteConnection, collection: int, changes: int) -> VectorMatrix:
         """Return a matrix that knows which vectors there are."""
         rows = _listed(connection, "collection_id = ?", collection)
         size = _size(connection, rows.ids)
@@ -96,13 +96,13 @@ class VectorMatrix:
         facts += 0 if self.lengths is None else self.lengths.nbytes
         return facts + (self.bytes if self.blocks and self.file is None else 0)
 
-    def held(self, connection: sqlite3.Connection) -> VectorMatrix:
+    def held(self, connection: SQLiteConnection) -> VectorMatrix:
         """Return the matrix with its vectors in memory."""
         return self._filled(connection, None)
 
     def filed(
         self,
-        connection: sqlite3.Connection,
+        connection: SQLiteConnection,
         folder: str,
         *,
         free: Callable[[str], int] = free_bytes,
@@ -110,15 +110,15 @@ class VectorMatrix:
         """Return the matrix with its vectors in a file in the folder. Raises OSError."""
         return self._filled(connection, BlockFile(folder, self.bytes, free=free))
 
-    def _filled(self, connection: sqlite3.Connection, file: BlockFile | None) -> VectorMatrix:
+    def _filled(self, connection: SQLiteConnection, file: BlockFile | None) -> VectorMatrix:
         blocks, lengths = _coded(connection, self.ids, self.size, _putter(file), [])
         return replace(self, file=file, blocks=blocks, lengths=lengths)
 
-    def is_intact(self, connection: sqlite3.Connection) -> bool:
+    def is_intact(self, connection: SQLiteConnection) -> bool:
         """Return whether the collection still has all that is in the matrix, and maybe more."""
         return self._count(connection) == len(self.documents)
 
-    def _count(self, connection: sqlite3.Connection) -> int:
+    def _count(self, connection: SQLiteConnection) -> int:
         """Return how many documents the collection has had unchanged since."""
         row = connection.execute(
             "SELECT count(*) FROM documents WHERE collection_id = ? AND revision <= ?",
@@ -126,7 +126,7 @@ class VectorMatrix:
         )
         return int(row.fetchone()[0])
 
-    def updated(self, connection: sqlite3.Connection, changes: int) -> VectorMatrix | None:
+    def updated(self, connection: SQLiteConnection, changes: int) -> VectorMatrix | None:
         """Return the matrix of a later change; None where all has to be read anew.
 
         What came is read from the database, what went is left out. Raises OSError when the disk
@@ -160,9 +160,7 @@ class VectorMatrix:
             lengths=np.concatenate([self.lengths[kept], lengths]),
         )
 
-    def _joins(
-        self, connection: sqlite3.Connection, kept: NDArray[np.bool_], added: Listing
-    ) -> bool:
+    def _joins(self, connection: SQLiteConnection, kept: NDArray[np.bool_], added: Listing) -> bool:
         """Return whether the vectors that came have the same size, and the highest ids."""
         before = self.ids[kept]
         if not len(before) or not len(added.ids):
@@ -227,7 +225,7 @@ class VectorMatrix:
 
     def scan(
         self,
-        connection: sqlite3.Connection,
+        connection: SQLiteConnection,
         vector: NDArray[np.float32],
         places: NDArray[np.intp] | None = None,
     ) -> NDArray[np.float32]:
@@ -249,7 +247,7 @@ def _read(block: Block, size: int) -> Codes:
 
 
 def _coded(
-    connection: sqlite3.Connection,
+    connection: SQLiteConnection,
     ids: ChunkIds,
     size: int,
     put: Callable[[Codes], Block],
@@ -271,7 +269,7 @@ def _json(ids: ChunkIds) -> str:
     return json.dumps(ids.tolist())
 
 
-def _documents(connection: sqlite3.Connection, collection: int) -> ChunkIds:
+def _documents(connection: SQLiteConnection, collection: int) -> ChunkIds:
     """Return the ids of the collection's documents, rising."""
     row = connection.execute(
         "SELECT json_group_array(id) FROM documents WHERE collection_id = ?", (collection,)
@@ -279,7 +277,7 @@ def _documents(connection: sqlite3.Connection, collection: int) -> ChunkIds:
     return np.sort(np.array(json.loads(row.fetchone()[0]), dtype=np.int64))
 
 
-def _listed(connection: sqlite3.Connection, condition: str, value: object) -> Listing:
+def _listed(connection: SQLiteConnection, condition: str, value: object) -> Listing:
     """Return the chunks of some documents: of a collection all or none have a vector."""
     rows = connection.cursor()
     rows.row_factory = None  # plain pairs
@@ -293,7 +291,7 @@ def _listed(connection: sqlite3.Connection, condition: str, value: object) -> Li
     return Listing(pairs["id"][order], pairs["document"][order])
 
 
-def _size(connection: sqlite3.Connection, ids: ChunkIds) -> int:
+def _size(connection: SQLiteConnection, ids: ChunkIds) -> int:
     if not len(ids):
         return 0
     one = connection.execute("SELECT length(vector) FROM chunks WHERE id = ?", (int(ids[0]),))

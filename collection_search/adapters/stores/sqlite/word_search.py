@@ -7,16 +7,20 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from ....ranking.lexicon import match_any
-from .documents import collection_token
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterable, Sequence
 
     from .filters import DocumentFilter
+    from .opening import SQLiteConnection
 
 ASKED: Final = (3, 8, 20)
 """Of how many chunks, as multiples of those wanted, it is asked one by one whether they fit."""
+
+
+def collection_token(collection: int) -> str:
+    """Return the token that every word row of the collection carries."""
+    return f"c{collection}"
 
 
 def match_words(collection: int | None, stems: Iterable[str]) -> str:
@@ -37,9 +41,7 @@ class WordSearch:
     them takes as long as the rest.
     """
 
-    def __init__(
-        self, connection: sqlite3.Connection, collection: int, stems: Sequence[str]
-    ) -> None:
+    def __init__(self, connection: SQLiteConnection, collection: int, stems: Sequence[str]) -> None:
         self._connection = connection
         self._stems = stems
         self._part = None if _is_alone(connection, collection) else collection
@@ -93,7 +95,7 @@ class WordSearch:
         return self.best(limit, {row[0] for row in rows}.__contains__)
 
 
-def _is_alone(connection: sqlite3.Connection, collection: int) -> bool:
+def _is_alone(connection: SQLiteConnection, collection: int) -> bool:
     """Return whether no other collection has documents."""
     row = connection.execute(
         "SELECT EXISTS (SELECT 1 FROM documents WHERE collection_id < :collection)"

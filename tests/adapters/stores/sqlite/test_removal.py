@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from collection_search.adapters.stores.sqlite import SQLiteStore, removal, space
-from collection_search.adapters.stores.sqlite.collection_ids import find_id
+from collection_search.adapters.stores.sql.collection_ids import find_id
 from collection_search.adapters.stores.sqlite.database import Database
 from collection_search.contracts.collection import (
     Chunk,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,11 +9,7 @@ import numpy as np
 from ....errors import StoreError
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from numpy.typing import NDArray
-
-    from ....contracts.collection import Vectors
 
 
 def to_blob(vector: NDArray[np.float32] | None) -> bytes | None:
@@ -39,15 +34,3 @@ def from_blob(blob: bytes | None) -> NDArray[np.float32] | None:
     if blob is None:
         return None
     return np.frombuffer(blob, dtype="<f4")
-
-
-def load_vectors(connection: sqlite3.Connection, ids: NDArray[np.int64], size: int) -> Vectors:
-    """Return the vectors of these chunks, given by rising id."""
-    rows = connection.cursor()
-    rows.row_factory = None  # plain tuples
-    rows.execute(
-        "SELECT vector FROM chunks WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
-        (json.dumps(ids.tolist()),),
-    )
-    joined = b"".join([blob for (blob,) in rows])
-    return np.frombuffer(joined, dtype="<f4").reshape(len(ids), size)

@@ -13,9 +13,8 @@ from ....ports.ledger import FAILED_BEFORE
 from ....text.clean import to_unicode
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from ....contracts.ingestion import IngestionItem, IngestionRequest
+    from .connection import Row
 
 _FETCH_FACTS: Final = (
     *("fetched_at", "checked_at", "final_url", "canonical_url", "page_kind", "truncated_at_page"),
@@ -52,7 +51,7 @@ def rules_json(rules: PageRules | None) -> str | None:
     return None if rules is None else rules.model_dump_json(exclude_defaults=True)
 
 
-def build_claim(row: sqlite3.Row, probes: tuple[str, ...] = ()) -> Claim:
+def build_claim(row: Row, probes: tuple[str, ...] = ()) -> Claim:
     """Return the claim on a row, with the attempt and the fence that it is about to get."""
     fetched = json.loads(row["fetched"]) if row["fetched"] and row["text_hash"] else {}
     return Claim(
@@ -80,7 +79,7 @@ def extracted_json(page: ExtractedPage) -> str:
     return json.dumps({"title": to_unicode(page.title), "fetched": asdict(page.fetched)})
 
 
-def _extracted(row: sqlite3.Row) -> ExtractedPage | None:
+def _extracted(row: Row) -> ExtractedPage | None:
     if row["extracted_ref"] is None:
         return None
     page = json.loads(row["extracted"])

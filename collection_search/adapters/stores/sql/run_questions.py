@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 from ....text.clean import to_unicode
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
 
     from ....ports.usage import SpendEntry
+    from .connection import Connection
 
 # Made on first use, so that a file of an earlier version needs no migration.
 _TABLE: Final = """
@@ -24,7 +24,7 @@ _TABLE: Final = """
 _IS_MADE: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'run_questions'"
 
 
-def keep_questions(connection: sqlite3.Connection, entries: Sequence[SpendEntry]) -> None:
+def keep_questions(connection: Connection, entries: Sequence[SpendEntry]) -> None:
     """Keep the question of each run among the entries, the first that is told of a run."""
     rows = [
         (entry.tenant_id, entry.run_id, to_unicode(entry.question))
@@ -37,7 +37,7 @@ def keep_questions(connection: sqlite3.Connection, entries: Sequence[SpendEntry]
 
 
 def read_questions(
-    connection: sqlite3.Connection, tenant_id: str, run_id: str | None = None
+    connection: Connection, tenant_id: str, run_id: str | None = None
 ) -> dict[str, str]:
     """Return the questions of one of a tenant's runs, or of all, by the ids of the runs."""
     if connection.execute(_IS_MADE).fetchone() is None:
@@ -50,7 +50,7 @@ def read_questions(
     return {row["run_id"]: row["question"] for row in rows}
 
 
-def forget_questions(connection: sqlite3.Connection) -> None:
+def forget_questions(connection: Connection) -> None:
     """Delete the questions of runs whose spending is no longer kept."""
     if connection.execute(_IS_MADE).fetchone() is not None:
         connection.execute(

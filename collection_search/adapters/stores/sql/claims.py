@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ....ports.ledger import CLAIMED_S, NETWORK
 from . import ledger_statements as sql
@@ -20,8 +20,13 @@ from .pauses import (
 from .turns import next_row, open_groups, open_row, take_row
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Mapping
+
+    from .connection import Connection, Row
+
+
+NextRow: TypeAlias = "Callable[[Connection, Mapping[str, Any]], int | None]"
+"""Returns the id of the row whose turn it is, None when none may be taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +37,15 @@ class RowFilter:
     fetch: bool
     busy_hosts: Collection[str] = ()
     proxies: Collection[str] = ("",)
+    next_row: NextRow = next_row
 
-    def find(self, connection: sqlite3.Connection, now: float) -> int | None:
+    def find(self, connection: Connection, now: float) -> int | None:
         """Return the id of the row to be taken next, None without one."""
         return self._next(connection, read_pauses(connection), now)
 
     def take(
-        self, connection: sqlite3.Connection, row_id: int, owner: str, now: float, lease_s: float
-    ) -> tuple[sqlite3.Row, tuple[str, ...]] | None:
+        self, connection: Connection, row_id: int, owner: str, now: float, lease_s: float
+    ) -> tuple[Row, tuple[str, ...]] | None:
         """Give the row to its new owner, or another one if it was taken meanwhile.
 
         Returns it, and the causes of pauses that it tries out.
@@ -57,7 +63,7 @@ class RowFilter:
             connection, pauses, causes, row["id"], now=now, until=now + lease_s
         )
 
-    def pending_in_s(self, connection: sqlite3.Connection, now: float) -> float | None:
+    def pending_in_s(self, connection: Connection, now: float) -> float | None:
         """Return the seconds until some row may be taken, None when all are done."""
         pauses = read_pauses(connection)
         of = self._parameters(active_causes(pauses, now), now)
@@ -72,9 +78,7 @@ class RowFilter:
             in_s.append(min(CLAIMED_S, max(0.0, lease_end - now)))
         return min(in_s, default=None)
 
-    def _next(
-        self, connection: sqlite3.Connection, pauses: list[sqlite3.Row], now: float
-    ) -> int | None:
+    def _next(self, connection: Connection, pauses: list[Row], now: float) -> int | None:
         """Return the id of the row to be taken next.
 
         A host that was not unreached tries the network first.
@@ -83,19 +87,17 @@ class RowFilter:
         if NETWORK not in causes and any(pause["cause"] == NETWORK for pause in pauses):
             known = [*causes, *(pause["cause"] for pause in pauses if pause["cause"] != NETWORK)]
             of = self._open_groups(connection, known, now)
-            if (found := next_row(connection, of)) is not None:
+            if (found := self.next_row(connection, of)) is not None:
                 return found
-        return next_row(connection, self._open_groups(connection, causes, now))
+        return self.next_row(connection, self._open_groups(connection, causes, now))
 
-    def _open_groups(
-        self, connection: sqlite3.Connection, causes: list[str], now: float
-    ) -> dict[str, Any]:
+    def _open_groups(self, connection: Connection, causes: list[str], now: float) -> dict[str, Any]:
         hosts = (*self.busy_hosts, *paused_hosts(causes))
         fetch = self.fetch and NETWORK not in causes
         groups = open_groups(connection, now, hosts, fetch=fetch)
         return self._parameters(causes, now) | groups
 
-    def _has_paused_rows(self, connection: sqlite3.Connection, of: dict[str, Any]) -> bool:
+    def _has_paused_rows(self, connection: Connection, of: dict[str, Any]) -> bool:
         states = sql.open_states(fetch=self.fetch)
         query = f"SELECT 1 FROM ledger WHERE {states} LIMIT 1"
         return connection.execute(query, of).fetchone() is not None

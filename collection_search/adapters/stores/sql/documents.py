@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 from ....contracts.collection import Chunk, Document
 from ....contracts.ingestion import Fetched
 from ....errors import StoreError
-from ....ranking.lexicon import index_changes, index_text
+from ....ranking.lexicon import index_text
 from ....text.clean import to_unicode
-from ....text.loose_keys import current_key
 from ....text.urls import url_key
 from .vector_blobs import from_blob, to_blob
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
+
+    from .connection import Connection, Row
 
 PAGE_COLUMNS: Final = """url, url_key, title, content_hash, provenance, (
     SELECT json_group_array(url) FROM (
@@ -43,41 +45,49 @@ _LED_TO: Final = """collection_id = :collection AND url_key IN (:key, (
 """Chooses the document of a page, which another address of it may have."""
 
 
-_ChunkRow: TypeAlias = tuple[int, int, int, bytes | None, str, str | None, int | None, str | None]
+ChunkRow: TypeAlias = tuple[int, int, int, bytes | None, str, str | None, int | None, str | None]
 
 
-class DocumentRows(NamedTuple):
-    """The rows of a document, made before the database is locked."""
+@dataclass(frozen=True)
+class DocumentRows(ABC):
+    """The rows of a document, made before the database is locked; an engine writes the chunks."""
 
     document: tuple[str, ...]
-    chunks: list[_ChunkRow]
+    chunks: list[ChunkRow]
     words: list[tuple[str, str]]
+    """Stems of the title and of the text, for each chunk."""
     vector_bytes: int | None
     """Size of each chunk's vector; None without vectors."""
     also_at: list[tuple[str, str]]
     """Key and URL of each further address."""
 
+    @classmethod
+    def of(cls, document: Document, chunks: Sequence[Chunk]) -> Self:
+        """Return the rows of a document. Raises StoreError when its vectors do not match."""
+        title = to_unicode(document.title)
+        chunks = sorted(chunks, key=attrgetter("ordinal"))
+        parts = [_chunk_row(chunk) for chunk in chunks]
+        sizes = {None if (blob := part[3]) is None else len(blob) for part in parts}
+        if len(sizes) > 1:
+            raise StoreError(
+                f"The vectors of {document.url} differ in size or are missing in part."
+            )
+        stems = index_text(title)
+        provenance = to_json(document.provenance)
+        return cls(
+            document=(document.url_key, document.url, title, document.content_hash, provenance),
+            chunks=parts,
+            words=[(stems, index_text(to_unicode(chunk.whole_text))) for chunk in chunks],
+            vector_bytes=next(iter(sizes), None),
+            also_at=[(url_key(url), url) for url in document.also_at],
+        )
 
-def build_rows(document: Document, chunks: Sequence[Chunk]) -> DocumentRows:
-    """Return the rows of a document. Raises StoreError when its vectors do not match."""
-    title = to_unicode(document.title)
-    chunks = sorted(chunks, key=attrgetter("ordinal"))
-    parts = [_chunk_row(chunk) for chunk in chunks]
-    sizes = {None if (blob := part[3]) is None else len(blob) for part in parts}
-    if len(sizes) > 1:
-        raise StoreError(f"The vectors of {document.url} differ in size or are missing in part.")
-    stems = index_text(title)
-    provenance = to_json(document.provenance)
-    return DocumentRows(
-        document=(document.url_key, document.url, title, document.content_hash, provenance),
-        chunks=parts,
-        words=[(stems, index_text(to_unicode(chunk.whole_text))) for chunk in chunks],
-        vector_bytes=next(iter(sizes), None),
-        also_at=[(url_key(url), url) for url in document.also_at],
-    )
+    @abstractmethod
+    def write_chunks(self, connection: Connection, collection: int, document: int) -> None:
+        """Write the chunks of a new document, so that they are found by words and vectors."""
 
 
-def _chunk_row(chunk: Chunk) -> _ChunkRow:
+def _chunk_row(chunk: Chunk) -> ChunkRow:
     headings = _headings_json(chunk.headings) if chunk.headings else None
     text, vector = to_unicode(chunk.text), to_blob(chunk.vector)
     header = to_unicode(chunk.table_header) if chunk.table_header else None
@@ -88,16 +98,6 @@ def _chunk_row(chunk: Chunk) -> _ChunkRow:
 def _headings_json(headings: tuple[str, ...]) -> str:
     """Return the headings as JSON; neighbouring chunks have the same."""
     return to_json(headings)
-
-
-def stems_of(text: str, before: str) -> str:
-    """Return the stems of a text for the word index; `before` are those of an earlier version."""
-    return index_text(text) if index_changes(text) else before
-
-
-def key_of_row(url: Any, key: Any) -> Any:
-    """Return the key that a row with this URL and this key of an earlier version has today."""
-    return current_key(url, key) if isinstance(url, str) and isinstance(key, str) else key
 
 
 def to_json(value: Any) -> str:
@@ -148,7 +148,7 @@ def format_time(seconds: float) -> str:
 
 
 def insert_document(
-    connection: sqlite3.Connection, collection: int, rows: DocumentRows, stored_at: float
+    connection: Connection, collection: int, rows: DocumentRows, stored_at: float
 ) -> None:
     """Write a document over the one with its key, within the caller's transaction."""
     _check_vectors(connection, collection, rows)
@@ -159,20 +159,10 @@ def insert_document(
         (collection, rows.document[0]),
     ).fetchone()["id"]
     connection.execute("DELETE FROM chunks WHERE document_id = ?", (document,))
-    last = connection.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
-    ids, part = range(last + 1, last + 1 + len(rows.chunks)), collection_token(collection)
-    connection.executemany(
-        'INSERT INTO chunks (id, document_id, ordinal, start, "end", vector, text, headings, page,'
-        " table_header) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [(row, document, *chunk) for row, chunk in zip(ids, rows.chunks, strict=True)],
-    )
-    connection.executemany(
-        "INSERT INTO chunk_words (rowid, part, title, body) VALUES (?, ?, ?, ?)",
-        [(row, part, *words) for row, words in zip(ids, rows.words, strict=True)],
-    )
+    rows.write_chunks(connection, collection, document)
 
 
-def _check_vectors(connection: sqlite3.Connection, collection: int, rows: DocumentRows) -> None:
+def _check_vectors(connection: Connection, collection: int, rows: DocumentRows) -> None:
     """Raise StoreError unless the vectors fit the collection's embedder."""
     embedder = embedder_of(connection, collection)
     if rows.chunks and (embedder is None) != (rows.vector_bytes is None):
@@ -191,7 +181,7 @@ def _check_vectors(connection: sqlite3.Connection, collection: int, rows: Docume
 
 
 def text_hash_of(
-    connection: sqlite3.Connection, collection: int | None, key: str, *, is_own: bool = False
+    connection: Connection, collection: int | None, key: str, *, is_own: bool = False
 ) -> str | None:
     """Return the hash of the text that is stored for a page, None without one.
 
@@ -204,7 +194,7 @@ def text_hash_of(
 
 
 def documents_at(
-    connection: sqlite3.Connection, collection: int | None, keys: Sequence[str]
+    connection: Connection, collection: int | None, keys: Sequence[str]
 ) -> dict[str, str]:
     """Return the key of the document that each of these addresses leads to."""
     rows = connection.execute(
@@ -217,9 +207,7 @@ def documents_at(
     return {row["url_key"]: row["document_key"] for row in rows}
 
 
-def mark_checked(
-    connection: sqlite3.Connection, collection: int | None, key: str, now: float
-) -> None:
+def mark_checked(connection: Connection, collection: int | None, key: str, now: float) -> None:
     """Write the time at which the page was found unchanged."""
     connection.execute(
         "UPDATE documents SET stored_at = :now,"
@@ -228,13 +216,13 @@ def mark_checked(
     )
 
 
-def embedder_of(connection: sqlite3.Connection, collection: int) -> str | None:
+def embedder_of(connection: Connection, collection: int) -> str | None:
     """Return the fingerprint of the collection's embedder."""
     row = connection.execute("SELECT embedder FROM collections WHERE id = ?", (collection,))
     return row.fetchone()["embedder"]  # type: ignore[no-any-return]
 
 
-def mark_changed(connection: sqlite3.Connection, collection: int) -> int:
+def mark_changed(connection: Connection, collection: int) -> int:
     """Count a change, so that every process looks for it before the next search; return the count.
 
     Documents whose chunks are written get it as their revision.
@@ -244,19 +232,14 @@ def mark_changed(connection: sqlite3.Connection, collection: int) -> int:
     return int(counted.fetchone()["changes"])
 
 
-def collection_token(collection: int) -> str:
-    """Return the token that every word row of the collection carries."""
-    return f"c{collection}"
-
-
-def read_document(row: sqlite3.Row) -> Document:
+def read_document(row: Row) -> Document:
     """Return the document of a row that has its columns."""
     provenance, also_at = json.loads(row["provenance"]), tuple(json.loads(row["also_at"]))
     named = row["url"], row["url_key"], row["title"], row["content_hash"]
     return Document(*named, provenance, also_at)
 
 
-def read_chunk(row: sqlite3.Row) -> Chunk:
+def read_chunk(row: Row) -> Chunk:
     """Return the chunk of a row that has its columns."""
     vector = from_blob(row["vector"])
     headings = tuple(json.loads(row["headings"])) if row["headings"] else ()
@@ -265,7 +248,7 @@ def read_chunk(row: sqlite3.Row) -> Chunk:
     return Chunk(row["ordinal"], row["text"], *place, vector, headings, page, header)
 
 
-def read_chunks(connection: sqlite3.Connection, document: int) -> list[Chunk]:
+def read_chunks(connection: Connection, document: int) -> list[Chunk]:
     """Return a document's chunks in order."""
     rows = connection.execute(
         "SELECT * FROM chunks WHERE document_id = ? ORDER BY ordinal", (document,)

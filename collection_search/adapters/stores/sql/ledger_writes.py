@@ -8,15 +8,14 @@ from .ledger_statements import IS_GONE, OVERDUE, PUT_BACK, SPENT, given_up
 from .staging import dropping_kept_texts
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Mapping, Sequence
 
     from ....contracts.ingestion import Claim, PageChange
-    from .database import Database
+    from .connection import Connection, Database
 
 
 def update_row(
-    connection: sqlite3.Connection, claim: Claim, change: str, *values: float | str | None
+    connection: Connection, claim: Claim, change: str, *values: float | str | None
 ) -> bool:
     """Change the row if its fence is still the claim's; return whether it was."""
     statement = f"UPDATE ledger SET {change} WHERE id = ? AND fence = ? AND state = 'working'"
@@ -27,7 +26,7 @@ def update_row(
 
 
 def finish_row(
-    connection: sqlite3.Connection,
+    connection: Connection,
     claim: Claim,
     change: PageChange,
     now: float,
@@ -40,14 +39,14 @@ def finish_row(
     )
 
 
-def postponements(connection: sqlite3.Connection, claim: Claim) -> int:
+def postponements(connection: Connection, claim: Claim) -> int:
     """Return how often in a row the claimed page was postponed."""
     query = "SELECT postponed FROM ledger WHERE id = ?"
     found = connection.execute(query, (claim.row_id,)).fetchone()
     return 0 if found is None else int(found["postponed"])
 
 
-def gone_since(connection: sqlite3.Connection, claim: Claim, now: float) -> float:
+def gone_since(connection: Connection, claim: Claim, now: float) -> float:
     """Return since when the claimed page is gone: `now` unless it was so before."""
     query = f"SELECT changed_at FROM ledger WHERE id = ? AND {IS_GONE}"
     found = connection.execute(query, (claim.row_id,)).fetchone()
@@ -56,17 +55,17 @@ def gone_since(connection: sqlite3.Connection, claim: Claim, now: float) -> floa
 
 def return_rows(database: Database, of: Mapping[str, float], is_gone: Callable[[str], bool]) -> int:
     """Return overdue rows and those of gone owners to the queue; give up spent ones; count them."""
-    with database.read() as connection:
+    with database.read(None) as connection:
         owners = connection.execute("SELECT DISTINCT owner FROM ledger WHERE state = 'working'")
         gone = [row["owner"] for row in owners if is_gone(row["owner"])]
         overdue = connection.execute(f"SELECT 1 FROM ledger WHERE {OVERDUE} OR {SPENT}", of)
         if not gone and overdue.fetchone() is None:
             return 0
-    with database.write() as connection:
+    with database.write(None) as connection:
         return _sweep(connection, of, gone)
 
 
-def _sweep(connection: sqlite3.Connection, of: Mapping[str, float], gone: Sequence[str]) -> int:
+def _sweep(connection: Connection, of: Mapping[str, float], gone: Sequence[str]) -> int:
     """Return overdue rows and those of gone owners, give up spent ones; return how many."""
     connection.executemany(
         "UPDATE ledger SET due = 0 WHERE state = 'working' AND owner = ?",

@@ -10,10 +10,10 @@ from ....text.loose_keys import loose_url_key, similar_keys
 from ....text.urls import url_key
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterable, Mapping
 
     from ....contracts.collection import AddressKind, Document
+    from .connection import Connection, Row
 
 _DOCUMENTS: Final = """
     SELECT url_key, url, url_key AS home, NULL AS kind, content_hash, provenance AS facts
@@ -94,7 +94,7 @@ class Relations(NamedTuple):
     """Further documents with the same text."""
 
 
-def find_relations(connection: sqlite3.Connection, collection: int, page: KnownPage) -> Relations:
+def find_relations(connection: Connection, collection: int, page: KnownPage) -> Relations:
     """Return the stored pages that are the same page; none for a caller's own text."""
     if not _is_page(page.key, page.url):
         return Relations(None, [], [])
@@ -108,7 +108,7 @@ def find_relations(connection: sqlite3.Connection, collection: int, page: KnownP
     return Relations(parents.get("redirect") or parents.get("canonical"), children, equals)
 
 
-def find_followers(connection: sqlite3.Connection, collection: int, key: str) -> list[str]:
+def find_followers(connection: Connection, collection: int, key: str) -> list[str]:
     """Return the addresses of a document that stay with its text if the document changes.
 
     They are those that have the same text, and those that lead to one of these or from it.
@@ -120,13 +120,13 @@ def find_followers(connection: sqlite3.Connection, collection: int, key: str) ->
     return sorted(keys | leading | {one.final for one in equals})
 
 
-def find_leading(connection: sqlite3.Connection, collection: int, page: KnownPage) -> list[str]:
+def find_leading(connection: Connection, collection: int, page: KnownPage) -> list[str]:
     """Return the addresses of the same document that lead to this one."""
     led = _led_to(connection, collection, page.home)
     return [one.key for one in led if one.kind != "equal_text" and one.leads_to(page)]
 
 
-def find_ways(connection: sqlite3.Connection, collection: int | None, key: str) -> list[str]:
+def find_ways(connection: Connection, collection: int | None, key: str) -> list[str]:
     """Return the further addresses that lead to this page, and to no other that has its text."""
     if collection is None:
         return []
@@ -145,7 +145,7 @@ def find_ways(connection: sqlite3.Connection, collection: int | None, key: str) 
     return [row["url_key"] for row in connection.execute(_WAYS, of) if row["url_key"] not in stay]
 
 
-def _led_to(connection: sqlite3.Connection, collection: int, key: str) -> list[KnownPage]:
+def _led_to(connection: Connection, collection: int, key: str) -> list[KnownPage]:
     of = {"collection": collection, "key": key}
     return _pages(connection.execute(f"{_LED} AND addresses.document_key = :key", of))
 
@@ -156,7 +156,7 @@ def page_of(document: Document) -> KnownPage:
     return KnownPage(*names, *_leads(document.url_key, document.provenance))
 
 
-def _pages(rows: Iterable[sqlite3.Row]) -> list[KnownPage]:
+def _pages(rows: Iterable[Row]) -> list[KnownPage]:
     return [
         KnownPage(
             row["url_key"],

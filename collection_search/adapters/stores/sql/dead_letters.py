@@ -11,9 +11,8 @@ from .ledger_writes import update_row
 from .staging import dropping_kept_texts
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from ....contracts.ingestion import Claim
+    from .connection import Connection
 
 _DEAD: Final = """
     SELECT name AS collection, url, url_key, title, attempts, coalesce(error, '') AS error,
@@ -30,7 +29,7 @@ _DEAD_ROWS: Final = """state = 'dead' AND collection_id IN (SELECT id FROM colle
 
 
 def give_up(
-    connection: sqlite3.Connection,
+    connection: Connection,
     claim: Claim,
     error: str,
     now: float,
@@ -51,7 +50,7 @@ def give_up(
 
 
 def list_dead_letters(
-    connection: sqlite3.Connection, tenant_id: str, collection: str | None, limit: int
+    connection: Connection, tenant_id: str, collection: str | None, limit: int
 ) -> list[DeadLetter]:
     """Return the tenant's dead letters, by collection, the latest first."""
     of = {"tenant": tenant_id, "name": collection, "limit": limit}
@@ -59,7 +58,7 @@ def list_dead_letters(
 
 
 def retry_dead_letters(
-    connection: sqlite3.Connection,
+    connection: Connection,
     whose: TenantScope | str,
     policy: str | None,
     ticket: str | None,

@@ -12,11 +12,10 @@ from ....errors import InputError
 from .documents import to_json
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable
 
     from ....contracts.review import DecidedBy, GateState, Review
-    from .database import Database
+    from .connection import Connection, Database, Row
 
 _COLUMNS: Final = (
     "gate_id",
@@ -59,7 +58,7 @@ _WAITING: Final = """
 _OLDEST_FIRST: Final = " ORDER BY opened_at, id"
 
 
-class SQLiteGates:
+class SQLGates:
     """The gates: implements `collection_search.ports.GateStore`."""
 
     def __init__(self, database: Database, *, clock: Callable[[], float]) -> None:
@@ -76,22 +75,22 @@ class SQLiteGates:
         row = {name: getattr(gate, name) for name in _COLUMNS}
         row |= {"state": "open", "opened_at": now, "changed_at": now}
         row["facts"] = to_json({name: getattr(gate, name) for name in _FACTS})
-        with self._database.write() as connection:
+        with self._database.write(gate.tenant_id) as connection:
             added = connection.execute(
                 f"INSERT INTO gates ({', '.join(row)}) VALUES (:{', :'.join(row)})"
-                " ON CONFLICT (tenant_id, gate_id) DO NOTHING",
+                " ON CONFLICT (tenant_id, gate_id) DO NOTHING RETURNING id",
                 row,
-            )
-            if added.rowcount:
+            ).fetchone()
+            if added is not None:
                 connection.executemany(
                     "INSERT INTO gate_contents (gate, position, content_ref) VALUES (?, ?, ?)",
-                    [(added.lastrowid, n, ref) for n, ref in enumerate(gate.content_refs)],
+                    [(added["id"], n, ref) for n, ref in enumerate(gate.content_refs)],
                 )
             return _require(connection, gate.tenant_id, gate.gate_id)
 
     def get(self, tenant_id: str, gate_id: str) -> Gate | None:
         """Return a gate of this tenant, or None."""
-        with self._database.read() as connection:
+        with self._database.read(tenant_id) as connection:
             return _find(connection, tenant_id, gate_id)
 
     def gates(
@@ -114,7 +113,7 @@ class SQLiteGates:
     ) -> GatePage:
         """Return a part of the tenant's open gates without their candidates, the oldest first."""
         of = {"tenant": tenant_id, "collection": collection, "offset": offset, "limit": limit}
-        with self._database.read() as connection:
+        with self._database.read(tenant_id) as connection:
             total = connection.execute(f"SELECT count(*) {_WAITING}", of).fetchone()[0]
             page = f"{_LISTED} {_WAITING}{_OLDEST_FIRST} LIMIT :limit OFFSET :offset"
             return GatePage(total, [WaitingGate(**row) for row in connection.execute(page, of)])
@@ -122,7 +121,7 @@ class SQLiteGates:
     def waiting_counts(self, tenant_id: str) -> dict[str, int]:
         """Return the number of open gates by collection, without those that have none."""
         query = f"SELECT collection, count(*) AS waiting {_WAITING} GROUP BY collection"
-        with self._database.read() as connection:
+        with self._database.read(tenant_id) as connection:
             rows = connection.execute(query, {"tenant": tenant_id, "collection": None})
             return {row["collection"]: row["waiting"] for row in rows}
 
@@ -145,7 +144,7 @@ class SQLiteGates:
 
     def threads(self, tenant_id: str, collection: str | None = None) -> list[str]:
         """Return the threads of the tenant's gates, each once, in order of their names."""
-        with self._database.read() as connection:
+        with self._database.read(tenant_id) as connection:
             rows = connection.execute(
                 "SELECT DISTINCT thread_id FROM gates WHERE tenant_id = :tenant"
                 " AND thread_id IS NOT NULL AND (:collection IS NULL OR collection = :collection)"
@@ -158,7 +157,7 @@ class SQLiteGates:
         """Store the decision of an open gate in one compare-and-set, and return the gate."""
         if review["status"] == "pending":
             raise InputError("A review that is pending decides nothing: leave the gate open.")
-        with self._database.write() as connection:
+        with self._database.write(tenant_id) as connection:
             decided = connection.execute(
                 "UPDATE gates SET state = 'decided', decision = ?, changed_at = ?"
                 " WHERE tenant_id = ? AND gate_id = ? AND state = 'open'",
@@ -170,7 +169,7 @@ class SQLiteGates:
     def take_over(self, gate: Gate) -> bool:
         """Mark a decided gate as changed now; False when somebody did so since it was read."""
         of = (gate.tenant_id, gate.gate_id, gate.changed_at)
-        with self._database.write() as connection:
+        with self._database.write(gate.tenant_id) as connection:
             now = self._clock()
             taken = connection.execute(
                 "UPDATE gates SET changed_at = ? WHERE tenant_id = ? AND gate_id = ?"
@@ -181,7 +180,7 @@ class SQLiteGates:
 
     def close(self, tenant_id: str, gate_id: str) -> bool:
         """Mark a decided gate as closed; False when it is open, closed already or unknown."""
-        with self._database.write() as connection:
+        with self._database.write(tenant_id) as connection:
             closed = connection.execute(
                 "UPDATE gates SET state = 'closed', changed_at = ?"
                 " WHERE tenant_id = ? AND gate_id = ? AND state = 'decided'",
@@ -200,24 +199,24 @@ class SQLiteGates:
     def _list(
         self, condition: str, of: dict[str, Any], *, order: str = _OLDEST_FIRST
     ) -> list[Gate]:
-        with self._database.read() as connection:
+        with self._database.read(of["tenant"]) as connection:
             rows = connection.execute(f"{_SELECT} WHERE {condition}{order}", of)
             return [_gate(row) for row in rows]
 
 
-def _require(connection: sqlite3.Connection, tenant_id: str, gate_id: str) -> Gate:
+def _require(connection: Connection, tenant_id: str, gate_id: str) -> Gate:
     if (gate := _find(connection, tenant_id, gate_id)) is not None:
         return gate
     raise InputError(f"Tenant {tenant_id!r} has no review {gate_id!r}.")
 
 
-def _find(connection: sqlite3.Connection, tenant_id: str, gate_id: str) -> Gate | None:
+def _find(connection: Connection, tenant_id: str, gate_id: str) -> Gate | None:
     query = f"{_SELECT} WHERE tenant_id = ? AND gate_id = ?"
     row = connection.execute(query, (tenant_id, gate_id)).fetchone()
     return None if row is None else _gate(row)
 
 
-def _gate(row: sqlite3.Row) -> Gate:
+def _gate(row: Row) -> Gate:
     return Gate(
         **{name: row[name] for name in _COLUMNS},
         **json.loads(row["facts"]),

@@ -12,11 +12,11 @@ from .ledger_statements import NEEDS_FETCH
 from .pauses import causes_of, list_pauses
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Mapping, Sequence
 
     from ....contracts.collection import TenantScope
     from ....contracts.ingestion import Pause
+    from .connection import Connection, Row
 
 _STATUS: Final = f"""
     SELECT collections.name AS collection, embedder, ledger.id, url, url_key, title, state,
@@ -37,7 +37,7 @@ def new_ticket_id() -> str:
 
 
 def put_ticket(
-    connection: sqlite3.Connection,
+    connection: Connection,
     ticket_id: str,
     scope: TenantScope,
     collection: int,
@@ -61,7 +61,7 @@ def put_ticket(
 
 
 def ticket_status(
-    connection: sqlite3.Connection, tenant_id: str, ticket_id: str, now: float
+    connection: Connection, tenant_id: str, ticket_id: str, now: float
 ) -> TicketStatus | None:
     """Return where a ticket of this tenant stands, or None when there is none."""
     found = connection.execute(_STATUS, (ticket_id, tenant_id)).fetchall()
@@ -83,7 +83,7 @@ def ticket_status(
     )
 
 
-def _row_status(row: sqlite3.Row, pauses: Mapping[str, Pause], now: float) -> RowStatus:
+def _row_status(row: Row, pauses: Mapping[str, Pause], now: float) -> RowStatus:
     """Return a row's state, and until when its work waits."""
     status = RowStatus(**row)
     if status.state not in {"waiting", "to_fetch"}:

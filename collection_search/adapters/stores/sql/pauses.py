@@ -19,10 +19,10 @@ from .collection_ids import LIVE
 from .ledger_statements import BY_OUR_PROXY, NEEDS_FETCH
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from ....contracts.ingestion import Claim
+    from .connection import Connection, Row
 
 _HOST: Final = host_cause("")
 _EMBEDDER: Final = embedder_cause("")
@@ -67,12 +67,12 @@ _BY_PROXY: Final = f"""
 """
 
 
-def read_pauses(connection: sqlite3.Connection) -> list[sqlite3.Row]:
+def read_pauses(connection: Connection) -> list[Row]:
     """Return all pauses, those that are due included."""
     return connection.execute("SELECT cause, since, until FROM pauses").fetchall()
 
 
-def active_causes(pauses: Iterable[sqlite3.Row], now: float) -> list[str]:
+def active_causes(pauses: Iterable[Row], now: float) -> list[str]:
     """Return the causes whose work waits at this time."""
     return [pause["cause"] for pause in pauses if pause["until"] > now]
 
@@ -103,8 +103,8 @@ def causes_of(host: str, embedder: str | None, *, needs_fetch: bool) -> list[str
 
 
 def start_probes(
-    connection: sqlite3.Connection,
-    pauses: Iterable[sqlite3.Row],
+    connection: Connection,
+    pauses: Iterable[Row],
     causes: Sequence[str],
     row_id: int,
     *,
@@ -126,7 +126,7 @@ def start_probes(
 
 
 def pause_work(
-    connection: sqlite3.Connection,
+    connection: Connection,
     claim: Claim,
     cause: str,
     *,
@@ -151,7 +151,7 @@ def pause_work(
     return until
 
 
-def is_unreached(connection: sqlite3.Connection, causes: Collection[str], now: float) -> bool:
+def is_unreached(connection: Connection, causes: Collection[str], now: float) -> bool:
     """Return whether a host among the causes has given no answer to tries of `UNREACHED_S`.
 
     While the network itself is paused, that may be its cause.
@@ -166,7 +166,7 @@ def is_unreached(connection: sqlite3.Connection, causes: Collection[str], now: f
     )
 
 
-def end_pauses(connection: sqlite3.Connection, causes: Collection[str], now: float) -> None:
+def end_pauses(connection: Connection, causes: Collection[str], now: float) -> None:
     """End the pauses; their rows are due. With the network the hosts are tried again, too."""
     for cause in causes:
         connection.execute("DELETE FROM pauses WHERE cause = ?", (cause,))
@@ -182,7 +182,7 @@ def end_pauses(connection: sqlite3.Connection, causes: Collection[str], now: flo
         )
 
 
-def end_probes(connection: sqlite3.Connection, claim: Claim, now: float) -> None:
+def end_probes(connection: Connection, claim: Claim, now: float) -> None:
     """Let another row try the causes that this claim was to try."""
     connection.execute(
         "UPDATE pauses SET until = ?, probe = NULL WHERE probe = ?", (now, claim.row_id)
@@ -190,7 +190,7 @@ def end_probes(connection: sqlite3.Connection, claim: Claim, now: float) -> None
 
 
 def try_again(
-    connection: sqlite3.Connection, now: float, *, of_pages: Mapping[str, Any] | None = None
+    connection: Connection, now: float, *, of_pages: Mapping[str, Any] | None = None
 ) -> None:
     """Let pages that are asked for now try the network and their hosts at once.
 
@@ -213,7 +213,7 @@ def try_again(
     )
 
 
-def list_pauses(connection: sqlite3.Connection, now: float) -> list[Pause]:
+def list_pauses(connection: Connection, now: float) -> list[Pause]:
     """Return the pauses that hold up work at this time, without their numbers of pages."""
     query = (
         "SELECT cause, reason, min(since, :now) AS since, until FROM pauses"
@@ -222,9 +222,7 @@ def list_pauses(connection: sqlite3.Connection, now: float) -> list[Pause]:
     return [Pause(**row) for row in connection.execute(query, {"now": now})]
 
 
-def list_put_off(
-    connection: sqlite3.Connection, now: float, proxies: Collection[str] = ()
-) -> list[Pause]:
+def list_put_off(connection: Connection, now: float, proxies: Collection[str] = ()) -> list[Pause]:
     """Return what waits for a later time, by cause, the earliest first.
 
     With `proxies` also what waits for a worker with another one.

@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 from ....contracts.ingestion import StagedSession
 from ....text.clean import to_unicode
 from .documents import to_json
-from .space import enable_secure_delete
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ....contracts.collection import TenantScope
-    from .database import Database
+    from .connection import Connection, Database, Row
 
 
-class SQLiteStaging:
+class SQLStaging:
     """The staging table: implements `collection_search.ports.StagingStore`."""
 
     def __init__(self, database: Database, *, clock: Callable[[], float]) -> None:
@@ -33,7 +31,7 @@ class SQLiteStaging:
         sound = [to_unicode(text) for text in texts]
         refs = [hashlib.sha256(text.encode()).hexdigest() for text in sound]
         now = self._clock()
-        with self._database.write() as connection:
+        with self._database.write(tenant_id) as connection:
             connection.executemany(
                 "INSERT INTO staged (tenant_id, content_ref, text, staged_at) VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (tenant_id, content_ref)"
@@ -44,7 +42,7 @@ class SQLiteStaging:
 
     def get(self, tenant_id: str, content_ref: str) -> str | None:
         """Return the text, or None when it is not (or no longer) staged for this tenant."""
-        with self._database.read() as connection:
+        with self._database.read(tenant_id) as connection:
             row = connection.execute(
                 "SELECT text FROM staged WHERE tenant_id = ? AND content_ref = ?",
                 (tenant_id, content_ref),
@@ -53,7 +51,7 @@ class SQLiteStaging:
 
     def prune(self, older_than_s: float) -> int:
         """Delete texts of that age that no row, session or gate needs; return how many."""
-        with self._database.write() as connection:
+        with self._database.write(None) as connection:
             return connection.execute(
                 f"DELETE FROM staged WHERE staged_at <= ? AND NOT {NEEDED}",
                 (self._clock() - older_than_s,),
@@ -68,7 +66,7 @@ class SQLiteStaging:
         """Store candidates and facts, both JSON-plain, and return the session's id."""
         session_id = f"session-{uuid.uuid4().hex}"
         rows = [(session_id, place, to_json(one)) for place, one in enumerate(candidates)]
-        with self._database.write() as connection:
+        with self._database.write(scope) as connection:
             connection.execute(
                 "INSERT INTO sessions (id, tenant_id, collection, created_at, facts)"
                 " VALUES (?, ?, ?, ?, ?)",
@@ -82,7 +80,7 @@ class SQLiteStaging:
 
     def session(self, tenant_id: str, session_id: str) -> StagedSession | None:
         """Return a session of this tenant with its candidates, or None."""
-        with self._database.read() as connection:
+        with self._database.read(tenant_id) as connection:
             row = connection.execute(
                 f"SELECT {_FACTS} FROM sessions WHERE tenant_id = ? AND id = ?",
                 (tenant_id, session_id),
@@ -97,7 +95,7 @@ class SQLiteStaging:
 
     def sessions(self, tenant_id: str, collection: str | None = None) -> list[StagedSession]:
         """Return the tenant's sessions without their candidates, the youngest first."""
-        with self._database.read() as connection:
+        with self._database.read(tenant_id) as connection:
             rows = connection.execute(
                 f"SELECT {_FACTS} FROM sessions WHERE tenant_id = :tenant"
                 " AND (:name IS NULL OR collection = :name) ORDER BY created_at DESC, id",
@@ -107,14 +105,14 @@ class SQLiteStaging:
 
     def close_session(self, tenant_id: str, session_id: str) -> bool:
         """Delete a session; its texts go with the next `prune`. False when there was none."""
-        with self._database.write() as connection:
+        with self._database.write(tenant_id) as connection:
             deleted = connection.execute(
                 "DELETE FROM sessions WHERE tenant_id = ? AND id = ?", (tenant_id, session_id)
             )
             return deleted.rowcount > 0
 
 
-def _session(row: sqlite3.Row, candidates: list[dict[str, Any]]) -> StagedSession:
+def _session(row: Row, candidates: list[dict[str, Any]]) -> StagedSession:
     return StagedSession(**{**row, "facts": json.loads(row["facts"]), "candidates": candidates})
 
 
@@ -140,9 +138,7 @@ NEEDED: Final = """(EXISTS (
 """True for a staged text that a ledger row, a session or a gate may still ingest."""
 
 
-def delete_unused_texts(
-    connection: sqlite3.Connection, tenant_id: str, refs: Iterable[str | None]
-) -> None:
+def delete_unused_texts(connection: Connection, tenant_id: str, refs: Iterable[str | None]) -> None:
     """Delete the staged texts among these that nothing needs any more."""
     connection.executemany(
         f"DELETE FROM staged WHERE tenant_id = ? AND content_ref = ? AND NOT {NEEDED}",
@@ -152,12 +148,12 @@ def delete_unused_texts(
 
 @contextmanager
 def dropping_kept_texts(
-    connection: sqlite3.Connection, tenant_id: str, rows: str, of: Mapping[str, Any]
+    connection: Connection, tenant_id: str, rows: str, of: Mapping[str, Any]
 ) -> Iterator[None]:
     """Delete the texts of fetched pages that these ledger rows keep no more after the block."""
     query = f"SELECT extracted_ref FROM {rows} AND extracted_ref IS NOT NULL"
     refs = [row["extracted_ref"] for row in connection.execute(query, of)]
     yield
     if refs:
-        enable_secure_delete(connection)
+        connection.enable_secure_delete()
         delete_unused_texts(connection, tenant_id, refs)

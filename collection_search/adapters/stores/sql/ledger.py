@@ -17,9 +17,9 @@ from .collection_ids import ensure_id, find_id
 from .dead_letters import give_up, list_dead_letters, retry_dead_letters
 from .ledger_records import build_claim, build_row, extracted_json, fetch_facts, rules_json
 from .ledger_writes import finish_row, gone_since, postponements, return_rows, update_row
-from .removal import resume
 from .staging import dropping_kept_texts
 from .tickets import new_ticket_id, put_ticket, ticket_status
+from .turns import next_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
         TicketStatus,
     )
     from ....contracts.page import PageRules
-    from .database import Database
+    from .claims import NextRow
+    from .connection import Database
+    from .documents import DocumentRows
 
 MAX_POSTPONEMENTS: Final = 100
 """Most postponements in a row; then the page is given up."""
@@ -46,15 +48,25 @@ _NAMED_ROWS: Final = f"ledger {_ITS} url_key IN (SELECT value FROM json_each(:ke
 _DEAD_ROWS: Final = f"ledger INDEXED BY ledger_by_extracted {_ITS} state = 'dead'"
 
 
-class SQLiteLedger:
+class SQLLedger:
     """The ledger: implements `collection_search.ports.Ledger`."""
 
     def __init__(
-        self, database: Database, *, clock: Callable[[], float], max_attempts: int
+        self,
+        database: Database,
+        rows: type[DocumentRows],
+        *,
+        clock: Callable[[], float],
+        max_attempts: int,
+        next_row: NextRow = next_row,
+        resume_deletions: Callable[[float], bool] = lambda _: False,
     ) -> None:
         self._database = database
+        self._rows = rows
         self._clock = clock
         self._max_attempts = max_attempts
+        self._next_row = next_row
+        self._resume_deletions = resume_deletions
 
     def enqueue(self, request: IngestionRequest) -> Ticket:
         """Accept the pages in one transaction; `request.known` decides about known ones."""
@@ -66,7 +78,7 @@ class SQLiteLedger:
             "ticket_id": ticket_id,
         }
         keys = list(dict.fromkeys(item.url_key for item in request.items))
-        with self._database.write() as connection:
+        with self._database.write(None) as connection:
             collection = ensure_id(connection, scope)
             of: dict[str, Any] = {"collection": collection, "keys": json.dumps(keys)}
             connection.execute(sql.adopt(only_these=True), of)
@@ -91,12 +103,15 @@ class SQLiteLedger:
         proxies: Collection[str] = ("",),
     ) -> Claim | None:
         """Take one waiting row (or one whose lease ran out) for `lease_s` seconds, or None."""
-        now, wanted = self._clock(), RowFilter(self._max_attempts, fetch, busy_hosts, proxies)
-        with self._database.read() as connection:  # the search keeps nobody from writing
+        now, wanted = (
+            self._clock(),
+            RowFilter(self._max_attempts, fetch, busy_hosts, proxies, self._next_row),
+        )
+        with self._database.read(None) as connection:  # the search keeps nobody from writing
             row_id = wanted.find(connection, now)
         if row_id is None:
             return None
-        with self._database.write() as connection:
+        with self._database.write(None) as connection:
             taken = wanted.take(connection, row_id, owner, now, lease_s)
         return None if taken is None else build_claim(*taken)
 
@@ -116,8 +131,8 @@ class SQLiteLedger:
         if fetched is not None:
             provenance = {**document.provenance, **documents.fetch_provenance(fetched)}
             document = replace(document, provenance=provenance)
-        rows, now = documents.build_rows(document, chunks), self._clock()
-        with self._database.write() as connection:
+        rows, now = self._rows.of(document, chunks), self._clock()
+        with self._database.write(claim.scope) as connection:
             if not update_row(connection, claim, sql.DONE):
                 return False
             collection = ensure_id(connection, claim.scope)
@@ -139,7 +154,7 @@ class SQLiteLedger:
             etag=fetched.validators.etag or known.etag,
             last_modified=fetched.validators.last_modified or known.last_modified,
         )
-        with self._database.write() as connection:
+        with self._database.write(claim.scope) as connection:
             collection = find_id(connection, claim.scope)
             if documents.text_hash_of(connection, collection, claim.url_key) is None:
                 update_row(connection, claim, sql.NOTHING_STORED)
@@ -154,7 +169,7 @@ class SQLiteLedger:
     def retire(self, claim: Claim, reason: str, *, is_final: bool = False) -> bool:
         """Mark the page as vanished and delete its document; False when the row was taken over."""
         now = self._clock()
-        with self._database.write() as connection:
+        with self._database.write(claim.scope) as connection:
             since = gone_since(connection, claim, now)
             due = now + revisit_delay_s(now - since, is_final=is_final)
             if not update_row(connection, claim, sql.RETIRED, due, to_unicode(reason)):
@@ -165,7 +180,7 @@ class SQLiteLedger:
 
     def retired(self, scope: TenantScope, *, due: bool = False) -> list[str]:
         """Return the keys of the pages that are gone, all or those that are due or asked for."""
-        with self._database.read() as connection:
+        with self._database.read(scope) as connection:
             collection = find_id(connection, scope)
             of = {"collection": collection, "due": due, "now": self._clock()}
             return [row["url_key"] for row in connection.execute(sql.GONE, of)]
@@ -173,7 +188,7 @@ class SQLiteLedger:
     def postpone(self, claim: Claim, in_s: float, reason: str, *, cause: str | None = None) -> bool:
         """Return the row to the queue, or give it up after `MAX_POSTPONEMENTS` in a row."""
         now, why = self._clock(), to_unicode(reason)
-        with self._database.write() as connection:
+        with self._database.write(None) as connection:
             if cause is not None:
                 pauses.pause_work(connection, claim, cause, reason=why, now=now, in_s=in_s)
             if postponements(connection, claim) < MAX_POSTPONEMENTS:
@@ -185,7 +200,7 @@ class SQLiteLedger:
     def pause(self, claim: Claim, causes: Collection[str], reason: str) -> bool:
         """Return the row to the queue and pause its causes; True for a dead letter."""
         now, why = self._clock(), to_unicode(reason)
-        with self._database.write() as connection:
+        with self._database.write(None) as connection:
             is_over = pauses.is_unreached(connection, causes, now)
             untils = {
                 cause: pauses.pause_work(connection, claim, cause, reason=why, now=now)
@@ -200,13 +215,13 @@ class SQLiteLedger:
     def resume(self, claim: Claim, causes: Collection[str]) -> None:
         """End the pauses of these causes; other tries of the claim are left to other rows."""
         now = self._clock()
-        with self._database.write() as connection:
+        with self._database.write(None) as connection:
             pauses.end_pauses(connection, causes, now)
             pauses.end_probes(connection, claim, now)
 
     def put_off(self, *, proxies: Collection[str] = ()) -> list[Pause]:
         """Return what waits for a later time or another proxy, the earliest first."""
-        with self._database.read() as connection:
+        with self._database.read(None) as connection:
             return pauses.list_put_off(connection, self._clock(), proxies)
 
     def keep_text(self, claim: Claim, page: ExtractedPage) -> bool:
@@ -219,7 +234,7 @@ class SQLiteLedger:
     ) -> bool:
         """Return the row to the queue after `retry_in_s`, or give it up; True for a dead letter."""
         now, why = self._clock(), to_unicode(error)
-        with self._database.write() as connection:
+        with self._database.write(claim.scope) as connection:
             if retry_in_s is None or claim.attempts >= self._max_attempts:
                 return give_up(connection, claim, why, now, keeps_text=keeps_text)
             update_row(
@@ -229,7 +244,7 @@ class SQLiteLedger:
 
     def release(self, claim: Claim) -> None:
         """Return the row unchanged to the queue, so that no worker waits for the lease."""
-        with self._database.write() as connection:
+        with self._database.write(None) as connection:
             update_row(connection, claim, f"{sql.PUT_BACK}, due = 0, attempts = attempts - 1")
             if claim.probes:
                 pauses.end_probes(connection, claim, self._clock())
@@ -238,7 +253,7 @@ class SQLiteLedger:
         """Return overdue rows and those of gone owners to the queue; resume left deletions."""
         of = {"now": self._clock(), "max_attempts": self._max_attempts}
         returned = return_rows(self._database, of, is_gone)
-        return returned + resume(self._database, self._clock())
+        return returned + self._resume_deletions(self._clock())
 
     def refetch(
         self,
@@ -252,7 +267,7 @@ class SQLiteLedger:
         ticket_id = new_ticket_id()
         only_these, wanted = url_keys is not None, json.dumps([*(url_keys or ())])
         put_back, chosen = sql.refetch(only_these=only_these)
-        with self._database.write() as connection:
+        with self._database.write(None) as connection:
             collection = find_id(connection, scope)
             if collection is None:
                 raise StoreError(f"There is no collection {scope.collection!r}.")
@@ -271,7 +286,7 @@ class SQLiteLedger:
         self, whose: TenantScope | str, *, rules: PageRules | None = None, ticket: str | None = None
     ) -> int:
         """Queue the dead rows of a collection, tenant or ticket with all attempts; count them."""
-        with self._database.write() as connection:
+        with self._database.write(None) as connection:
             pauses.try_again(connection, self._clock())
             return retry_dead_letters(connection, whose, rules_json(rules), ticket)
 
@@ -279,7 +294,7 @@ class SQLiteLedger:
         self, tenant_id: str, *, collection: str | None = None, limit: int = 1000
     ) -> list[DeadLetter]:
         """Return the tenant's pages that were given up, by collection, the latest first."""
-        with self._database.read() as connection:
+        with self._database.read(tenant_id) as connection:
             return list_dead_letters(connection, tenant_id, collection, limit)
 
     def pending_in_s(
@@ -287,14 +302,14 @@ class SQLiteLedger:
     ) -> float | None:
         """Return the seconds until some row may be taken (0: now), or None when all are done."""
         wanted = RowFilter(self._max_attempts, fetch, proxies=proxies)
-        with self._database.read() as connection:
+        with self._database.read(None) as connection:
             return wanted.pending_in_s(connection, self._clock())
 
     def status(self, tenant_id: str, ticket_id: str) -> TicketStatus | None:
         """Return where a ticket of this tenant stands, or None when there is none."""
-        with self._database.read() as connection:
+        with self._database.read(tenant_id) as connection:
             return ticket_status(connection, tenant_id, ticket_id, self._clock())
 
     def _change(self, claim: Claim, change: str, *values: float | str | None) -> bool:
-        with self._database.write() as connection:
+        with self._database.write(claim.scope) as connection:
             return update_row(connection, claim, change, *values)

@@ -15,8 +15,9 @@ from ....ports.ledger import PER_HOST
 from .ledger_statements import BY_OUR_PROXY, NEEDS_FETCH
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterable, Mapping
+
+    from .connection import Connection, Row
 
 _FULL_HOSTS: Final = f"""
     SELECT host FROM ledger WHERE state = 'working' AND due > :now AND {NEEDS_FETCH}
@@ -155,7 +156,7 @@ _HOST_SERVED: Final = "INSERT INTO host_turns (collection_id, host) VALUES (:col
 
 
 def open_groups(
-    connection: sqlite3.Connection, now: float, busy_hosts: Iterable[str], *, fetch: bool
+    connection: Connection, now: float, busy_hosts: Iterable[str], *, fetch: bool
 ) -> dict[str, Any]:
     """Return the values of the queries for states and hosts of which rows may be taken now."""
     states, full = ["waiting", "working"], [*busy_hosts]
@@ -165,7 +166,7 @@ def open_groups(
     return {"now": now, "fetch": fetch, "states": json.dumps(states), "full": json.dumps(full)}
 
 
-def next_row(connection: sqlite3.Connection, of: Mapping[str, Any]) -> int | None:
+def next_row(connection: Connection, of: Mapping[str, Any]) -> int | None:
     """Return the id of the row whose turn it is, None when none may be taken."""
     if connection.execute(_ANY_DUE, of).fetchone() is None:
         return None
@@ -178,15 +179,13 @@ def next_row(connection: sqlite3.Connection, of: Mapping[str, Any]) -> int | Non
     return None
 
 
-def open_row(
-    connection: sqlite3.Connection, of: Mapping[str, Any], row_id: int | None
-) -> sqlite3.Row | None:
+def open_row(connection: Connection, of: Mapping[str, Any], row_id: int | None) -> Row | None:
     """Return the row, or None if it may not be taken any more."""
-    row: sqlite3.Row | None = connection.execute(_ROW, {**of, "id": row_id}).fetchone()
+    row: Row | None = connection.execute(_ROW, {**of, "id": row_id}).fetchone()
     return row
 
 
-def take_row(connection: sqlite3.Connection, row: sqlite3.Row, owner: str, until: float) -> None:
+def take_row(connection: Connection, row: Row, owner: str, until: float) -> None:
     """Give the row to its new owner; its tenant, collection and host have had their turn then."""
     connection.execute(_TAKE, {"id": row["id"], "owner": owner, "until": until})
     served = {"collection": row["collection_id"], "host": row["host"]}

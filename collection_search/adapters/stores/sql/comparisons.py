@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from ....contracts.comparison import KEPT_COMPARISONS, ProfileComparison
 from .documents import to_json
-from .space import enable_secure_delete
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .database import Database
+    from .connection import Database
+
 
 _COLUMNS: Final = ("tenant_id", "collection", "compared_at")
 _FACTS: Final = (
@@ -28,7 +28,7 @@ _FACTS: Final = (
 )
 
 
-class SQLiteComparisons:
+class SQLComparisons:
     """The comparisons: implements `collection_search.ports.comparisons.ComparisonStore`."""
 
     def __init__(self, database: Database, *, clock: Callable[[], float]) -> None:
@@ -44,8 +44,8 @@ class SQLiteComparisons:
             "facts": to_json({name: getattr(comparison, name) for name in _FACTS}),
             "kept": KEPT_COMPARISONS,
         }
-        with self._database.write() as connection:
-            enable_secure_delete(connection)
+        with self._database.write(comparison.tenant_id) as connection:
+            connection.enable_secure_delete()
             connection.execute(
                 "INSERT INTO comparisons (tenant_id, collection, compared_at, facts)"
                 " VALUES (:tenant_id, :collection, :compared_at, :facts)",
@@ -62,7 +62,7 @@ class SQLiteComparisons:
         self, tenant_id: str, *, collection: str | None = None
     ) -> list[ProfileComparison]:
         """Return the comparisons of a tenant or of a collection, the oldest first."""
-        with self._database.read() as connection:
+        with self._database.read(tenant_id) as connection:
             rows = connection.execute(
                 "SELECT tenant_id, collection, compared_at, facts FROM comparisons"
                 " WHERE tenant_id = :tenant AND (:collection IS NULL OR collection = :collection)"

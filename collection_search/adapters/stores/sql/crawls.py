@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from ....contracts.crawl_record import CrawlRecord
 from .documents import to_json
-from .space import enable_secure_delete
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
+
+    from .connection import Connection
 
 _COLUMNS: Final = {"starts", "first_run_at", "last_run_at"}
 _REMEMBER: Final = """
@@ -41,7 +41,7 @@ _EXCLUDE: Final = f"""
 
 
 def remember_crawl(
-    connection: sqlite3.Connection, collection: int, record: CrawlRecord, now: float
+    connection: Connection, collection: int, record: CrawlRecord, now: float
 ) -> None:
     """Store a crawl, or the rules of its last run; the pages that were deleted stay so."""
     connection.execute(
@@ -55,7 +55,7 @@ def remember_crawl(
     )
 
 
-def list_crawls(connection: sqlite3.Connection, collection: int | None) -> list[CrawlRecord]:
+def list_crawls(connection: Connection, collection: int | None) -> list[CrawlRecord]:
     """Return the crawls, the first one first, with the pages that the collection has of them."""
     return [
         CrawlRecord(
@@ -67,15 +67,13 @@ def list_crawls(connection: sqlite3.Connection, collection: int | None) -> list[
     ]
 
 
-def forget_crawl(
-    connection: sqlite3.Connection, collection: int | None, starts: Sequence[str]
-) -> bool:
+def forget_crawl(connection: Connection, collection: int | None, starts: Sequence[str]) -> bool:
     """Delete a crawl; False when it is not known."""
-    enable_secure_delete(connection)
+    connection.enable_secure_delete()
     statement = "DELETE FROM crawls WHERE collection_id = ? AND starts = ?"
     return connection.execute(statement, (collection, to_json([*starts]))).rowcount > 0
 
 
-def exclude_page(connection: sqlite3.Connection, collection: int | None, url_key: str) -> None:
+def exclude_page(connection: Connection, collection: int | None, url_key: str) -> None:
     """Note with each crawl that the page is to be deleted, if the collection has it."""
     connection.execute(_EXCLUDE, {"collection": collection, "key": url_key})

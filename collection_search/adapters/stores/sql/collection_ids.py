@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Final
 from ....errors import StoreError
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from ....contracts.collection import TenantScope
+    from .connection import Connection
 
 LIVE: Final = "collection_id NOT IN (SELECT id FROM collections WHERE deleted_at IS NOT NULL)"
 """True for rows whose collection is not being deleted."""
 
 
-def ensure_id(connection: sqlite3.Connection, scope: TenantScope) -> int:
+def ensure_id(connection: Connection, scope: TenantScope) -> int:
     """Return the id of the collection; create the collection if it is new."""
     key = scope.tenant_id, scope.collection
     connection.execute("INSERT OR IGNORE INTO collections (tenant_id, name) VALUES (?, ?)", key)
@@ -25,7 +24,7 @@ def ensure_id(connection: sqlite3.Connection, scope: TenantScope) -> int:
     return found
 
 
-def find_id(connection: sqlite3.Connection, scope: TenantScope) -> int | None:
+def find_id(connection: Connection, scope: TenantScope) -> int | None:
     """Return the id of the collection, None when it does not exist."""
     row = connection.execute(
         "SELECT id FROM collections WHERE tenant_id = ? AND name = ?",

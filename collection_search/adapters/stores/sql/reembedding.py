@@ -10,10 +10,10 @@ from .ledger_statements import PUT_BACK
 from .vector_blobs import to_blob
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Mapping, Sequence
 
     from ....contracts.collection import Vectors
+    from .connection import Connection
 
 # Made on first use, so that a database of an earlier version needs no migration.
 _TABLE: Final = """
@@ -36,7 +36,7 @@ _PREPARED: Final = (
 
 
 def find_pending(
-    connection: sqlite3.Connection, collection: int | None, embedder: str, limit: int
+    connection: Connection, collection: int | None, embedder: str, limit: int
 ) -> PendingVectors:
     """Return the next chunks without a prepared vector of this embedder, and their number."""
     connection.execute(_TABLE)
@@ -51,7 +51,7 @@ def find_pending(
 
 
 def store_prepared(
-    connection: sqlite3.Connection,
+    connection: Connection,
     collection: int | None,
     embedder: str,
     chunks: Sequence[PendingChunk],
@@ -76,9 +76,7 @@ def store_prepared(
     )
 
 
-def _drop_other_sizes(
-    connection: sqlite3.Connection, of: Mapping[str, Any], vector_bytes: int
-) -> None:
+def _drop_other_sizes(connection: Connection, of: Mapping[str, Any], vector_bytes: int) -> None:
     """Delete the embedder's prepared vectors if they have another size."""
     known = connection.execute(
         f"SELECT length(prepared_vectors.vector) FROM {_CHUNKS}"
@@ -93,7 +91,7 @@ def _drop_other_sizes(
         )
 
 
-def swap_vectors(connection: sqlite3.Connection, collection: int, embedder: str | None) -> bool:
+def swap_vectors(connection: Connection, collection: int, embedder: str | None) -> bool:
     """Replace all vectors by the prepared ones, or by none; False when some are missing.
 
     Claimed pages return to the queue, since their workers use the old embedder.

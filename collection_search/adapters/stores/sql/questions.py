@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Final
 from ....contracts.collection import QuestionRecord
 from ....text.clean import to_unicode
 from .documents import to_json
-from .space import enable_secure_delete
 
 if TYPE_CHECKING:
-    import sqlite3
+    from .connection import Connection
 
 _TIMES: Final = {"first_asked_at", "last_asked_at"}
 
 
 def remember_question(
-    connection: sqlite3.Connection, collection: int, record: QuestionRecord, now: float
+    connection: Connection, collection: int, record: QuestionRecord, now: float
 ) -> None:
     """Store a question, or its new result, with the times it was asked."""
     connection.execute(
@@ -34,7 +33,7 @@ def remember_question(
     )
 
 
-def list_questions(connection: sqlite3.Connection, collection: int | None) -> list[QuestionRecord]:
+def list_questions(connection: Connection, collection: int | None) -> list[QuestionRecord]:
     """Return the questions, the first asked first."""
     rows = connection.execute(
         "SELECT * FROM questions WHERE collection_id = ? ORDER BY first_asked_at, id",
@@ -46,8 +45,8 @@ def list_questions(connection: sqlite3.Connection, collection: int | None) -> li
     ]
 
 
-def forget_question(connection: sqlite3.Connection, collection: int | None, question: str) -> bool:
+def forget_question(connection: Connection, collection: int | None, question: str) -> bool:
     """Delete a question; False when it is not known."""
-    enable_secure_delete(connection)
+    connection.enable_secure_delete()
     statement = "DELETE FROM questions WHERE collection_id = ? AND question = ?"
     return connection.execute(statement, (collection, to_unicode(question))).rowcount > 0

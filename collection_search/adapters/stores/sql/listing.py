@@ -9,8 +9,9 @@ from ....contracts.collection import CollectionInfo
 from ....contracts.stored_lists import DocumentAges, DocumentPage, ListedDocument
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterator
+
+    from .connection import Connection
 
 _INFO: Final = """
     SELECT name AS collection, embedder,
@@ -48,19 +49,19 @@ _HASHES: Final = """
 """
 
 
-def list_infos(connection: sqlite3.Connection, tenant_id: str) -> list[CollectionInfo]:
+def list_infos(connection: Connection, tenant_id: str) -> list[CollectionInfo]:
     """Return the tenant's collections by name."""
     return [CollectionInfo(**row) for row in connection.execute(_INFO, (tenant_id,))]
 
 
-def read_freshness(connection: sqlite3.Connection, tenant_id: str) -> dict[str, DocumentAges]:
+def read_freshness(connection: Connection, tenant_id: str) -> dict[str, DocumentAges]:
     """Return the freshness of the tenant's collections by name, without empty ones."""
     rows = connection.execute(_FRESHNESS, (tenant_id,))
     return {row["name"]: DocumentAges(row["oldest"], row["newest"]) for row in rows}
 
 
 def list_documents_page(
-    connection: sqlite3.Connection,
+    connection: Connection,
     collection: int | None,
     *,
     search: str,
@@ -87,20 +88,18 @@ def list_documents_page(
     )
 
 
-def read_hashes(connection: sqlite3.Connection, collection: int | None) -> dict[str, str]:
+def read_hashes(connection: Connection, collection: int | None) -> dict[str, str]:
     """Return the hash of each page's text by `url_key`, those at further addresses included."""
     rows = connection.execute(_HASHES, {"collection": collection})
     return {row["url_key"]: row["content_hash"] for row in rows}
 
 
-def list_run_ids(connection: sqlite3.Connection, collection: int | None) -> list[str]:
+def list_run_ids(connection: Connection, collection: int | None) -> list[str]:
     """Return the ids of the runs that brought documents, sorted."""
     return [str(row["run_id"]) for row in connection.execute(_RUNS, (collection,))]
 
 
-def _matching(
-    connection: sqlite3.Connection, collection: int | None, words: list[str]
-) -> Iterator[int]:
+def _matching(connection: Connection, collection: int | None, words: list[str]) -> Iterator[int]:
     """Yield the ids of the documents whose title or URL has all of the words."""
     if not words:
         query = "SELECT id FROM documents WHERE collection_id = ? ORDER BY url_key"

@@ -15,9 +15,8 @@ from .ledger_statements import AFRESH
 from .page_relations import find_followers, find_leading, find_relations, page_of
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from ....contracts.collection import AddressKind, Document
+    from .connection import Connection, Row
     from .documents import DocumentRows
     from .page_relations import KnownPage
 
@@ -78,7 +77,7 @@ _FOUND: Final = "collection_id = :collection AND url_key = :key"
 
 
 def store_page(
-    connection: sqlite3.Connection,
+    connection: Connection,
     collection: int,
     document: Document,
     rows: DocumentRows,
@@ -108,9 +107,7 @@ def store_page(
     return home == page.key
 
 
-def put_document(
-    connection: sqlite3.Connection, collection: int, rows: DocumentRows, now: float
-) -> None:
+def put_document(connection: Connection, collection: int, rows: DocumentRows, now: float) -> None:
     """Replace a document. Addresses of equal text stay with the text that was stored before."""
     key, text_hash = rows.document[0], rows.document[3]
     of, book = {"collection": collection, "key": key}, _Addresses(connection, collection, now)
@@ -124,7 +121,7 @@ def put_document(
         book.write(_NOTE, key=also_key, url=url, home=key, kind="equal_text")
 
 
-def delete_page(connection: sqlite3.Connection, collection: int | None, url_key: str) -> bool:
+def delete_page(connection: Connection, collection: int | None, url_key: str) -> bool:
     """Delete a document or a further address; return whether there was one.
 
     The text of a document stays if it is that of another address, too. Pages that are redirects to
@@ -149,7 +146,7 @@ def delete_page(connection: sqlite3.Connection, collection: int | None, url_key:
 class _Addresses:
     """The addresses of a collection, within a transaction."""
 
-    connection: sqlite3.Connection
+    connection: Connection
     collection: int
     now: float
 
@@ -205,7 +202,7 @@ class _Addresses:
         )
 
 
-def _provenance_of(heir: sqlite3.Row) -> str:
+def _provenance_of(heir: Row) -> str:
     """Return where the heir's text comes from: its own row says it, unless it was imported."""
     if heir["own_provenance"] is None:
         known = json.loads(heir["provenance"])
