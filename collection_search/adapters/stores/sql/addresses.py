@@ -31,8 +31,9 @@ _NOTE: Final = """
 """
 # Where several pages lead to one address, the same one counts in whatever order they came.
 _NOTE_TARGET: Final = f"""{_NOTE}
-    WHERE kind = 'redirect' AND (length(excluded.document_key), excluded.document_key)
-        < (length(document_key), document_key)
+    WHERE addresses.kind = 'redirect'
+        AND (length(excluded.document_key), excluded.document_key)
+        < (length(addresses.document_key), addresses.document_key)
 """
 _HEIR: Final = """
     SELECT addresses.url_key, addresses.url, documents.provenance, ledger.fetched,
@@ -64,8 +65,8 @@ _TAKE_TARGET_ALONG: Final = """
         SELECT 1 FROM ledger WHERE collection_id = :collection AND url_key = :final)
 """
 _FETCH_AGAIN: Final = f"""
-    UPDATE ledger SET state = 'to_fetch', refresh = 1, {AFRESH}
-    WHERE collection_id = :collection AND +state = 'stored' AND url_key IN (
+    UPDATE ledger SET state = 'to_fetch', refresh = TRUE, {AFRESH}
+    WHERE collection_id = :collection AND state = 'stored' AND url_key IN (
         SELECT url_key FROM addresses
         WHERE collection_id = :collection AND document_key = :key)
 """

@@ -55,9 +55,8 @@ class RowFilter:
         row = open_row(connection, of, row_id)
         if row is None:
             row = open_row(connection, of, self._next(connection, pauses, now))
-        if row is None:
+        if row is None or not take_row(connection, row, owner, now + lease_s):
             return None
-        take_row(connection, row, owner, now + lease_s)
         causes = causes_of(row["host"], row["embedder"], needs_fetch=bool(row["needs_fetch"]))
         return row, start_probes(
             connection, pauses, causes, row["id"], now=now, until=now + lease_s

@@ -17,7 +17,9 @@ LIVE: Final = "collection_id NOT IN (SELECT id FROM collections WHERE deleted_at
 def ensure_id(connection: Connection, scope: TenantScope) -> int:
     """Return the id of the collection; create the collection if it is new."""
     key = scope.tenant_id, scope.collection
-    connection.execute("INSERT OR IGNORE INTO collections (tenant_id, name) VALUES (?, ?)", key)
+    connection.execute(
+        "INSERT INTO collections (tenant_id, name) VALUES (?, ?) ON CONFLICT DO NOTHING", key
+    )
     found = find_id(connection, scope)
     if found is None:
         raise StoreError(f"Collection {scope.collection!r} could not be created.")

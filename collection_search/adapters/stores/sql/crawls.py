@@ -18,8 +18,7 @@ _REMEMBER: Final = """
     INSERT INTO crawls (collection_id, starts, rules, first_run_at, last_run_at)
     VALUES (:collection, :starts, :rules, :now, :now)
     ON CONFLICT (collection_id, starts) DO UPDATE SET
-        rules = json_set(excluded.rules, '$.removed', json_extract(rules, '$.removed')),
-        last_run_at = excluded.last_run_at
+        rules = excluded.rules, last_run_at = excluded.last_run_at
 """
 _IS_KNOWN: Final = """(
     EXISTS (SELECT 1 FROM ledger WHERE ledger.collection_id = crawls.collection_id
@@ -32,11 +31,10 @@ _LIST: Final = f"""
         WHERE {_IS_KNOWN.format(key="json_each.value")}) AS url_keys
     FROM crawls WHERE collection_id = ? ORDER BY first_run_at, id
 """
-_EXCLUDE: Final = f"""
-    UPDATE crawls SET rules = json_insert(rules, '$.removed[#]', :key)
+_WITHOUT: Final = f"""
+    SELECT id, rules FROM crawls
     WHERE collection_id = :collection AND ({_IS_KNOWN.format(key=":key")}
         OR EXISTS (SELECT 1 FROM addresses WHERE collection_id = :collection AND url_key = :key))
-        AND :key NOT IN (SELECT value FROM json_each(rules, '$.removed'))
 """
 
 
@@ -44,15 +42,13 @@ def remember_crawl(
     connection: Connection, collection: int, record: CrawlRecord, now: float
 ) -> None:
     """Store a crawl, or the rules of its last run; the pages that were deleted stay so."""
-    connection.execute(
-        _REMEMBER,
-        {
-            "collection": collection,
-            "starts": to_json(record.starts),
-            "rules": to_json(record.model_dump(mode="json", exclude=_COLUMNS)),
-            "now": now,
-        },
-    )
+    of = {"collection": collection, "starts": to_json(record.starts), "now": now}
+    rules = record.model_dump(mode="json", exclude=_COLUMNS)
+    query = "SELECT rules FROM crawls WHERE collection_id = :collection AND starts = :starts"
+    before = connection.execute(query, of).fetchone()
+    if before is not None:
+        rules["removed"] = json.loads(before["rules"])["removed"]
+    connection.execute(_REMEMBER, of | {"rules": to_json(rules)})
 
 
 def list_crawls(connection: Connection, collection: int | None) -> list[CrawlRecord]:
@@ -76,4 +72,10 @@ def forget_crawl(connection: Connection, collection: int | None, starts: Sequenc
 
 def exclude_page(connection: Connection, collection: int | None, url_key: str) -> None:
     """Note with each crawl that the page is to be deleted, if the collection has it."""
-    connection.execute(_EXCLUDE, {"collection": collection, "key": url_key})
+    of = {"collection": collection, "key": url_key}
+    for row in connection.execute(_WITHOUT, of).fetchall():
+        rules = json.loads(row["rules"])
+        if url_key not in rules["removed"]:
+            rules["removed"].append(url_key)
+            change = "UPDATE crawls SET rules = ? WHERE id = ?"
+            connection.execute(change, (to_json(rules), row["id"]))

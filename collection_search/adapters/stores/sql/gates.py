@@ -47,8 +47,8 @@ _SELECT: Final = f"""
 _LISTED: Final = """
     SELECT gate_id, collection, host, policy, deadline, opened_at,
         json_extract(facts, '$.question') AS question,
-        json_extract(facts, '$.round') AS round,
-        json_extract(facts, '$.threshold') AS threshold,
+        CAST(json_extract(facts, '$.round') AS INTEGER) AS round,
+        CAST(json_extract(facts, '$.threshold') AS DOUBLE PRECISION) AS threshold,
         json_array_length(facts, '$.candidates') AS candidate_count
 """
 _WAITING: Final = """

@@ -13,14 +13,14 @@ IDLE: Final = f"state = CASE WHEN {NEEDS_FETCH} THEN 'to_fetch' ELSE 'waiting' E
 """An idle row waits to be fetched, or for a worker where its text is staged."""
 PUT_BACK: Final = f"{IDLE}, owner = NULL"
 _ANEW: Final = (
-    "owner = NULL, due = 0, attempts = 0, postponed = 0, error = NULL, fence = fence + 1,"
+    "owner = NULL, due = 0, attempts = 0, postponed = 0, error = NULL, fence = ledger.fence + 1,"
     " cause = NULL"
 )
 AFRESH: Final = f"{_ANEW}, extracted_ref = NULL, extracted = NULL"
 
 TEXT_KEPT: Final = "text kept"
 """The cause of a dead row whose retry goes on with the text of its fetch."""
-_GOES_ON: Final = f"(cause IS '{TEXT_KEPT}' AND extracted_ref IS NOT NULL)"
+_GOES_ON: Final = f"(coalesce(cause, '') = '{TEXT_KEPT}' AND extracted_ref IS NOT NULL)"
 _POLICY: Final = """CASE WHEN json_extract(policy, '$.run_id') IS NULL THEN :policy
     ELSE json_set(:policy, '$.run_id', json_extract(policy, '$.run_id')) END"""
 RETRIED: Final = f"""
@@ -31,31 +31,32 @@ RETRIED: Final = f"""
 """A dead row that starts again under new rules; the run that pays for it stays the same."""
 
 # A text replaces nothing that was fetched: pages and texts of them would take turns.
-_TAKES_TEXT: Final = "(excluded.content_ref IS NOT NULL AND fetched IS NULL)"
+_TAKES_TEXT: Final = "(excluded.content_ref IS NOT NULL AND ledger.fetched IS NULL)"
 _REF: Final = (
-    "CASE WHEN state = 'retired' THEN excluded.content_ref"
-    " ELSE coalesce(excluded.content_ref, content_ref) END"
+    "CASE WHEN ledger.state = 'retired' THEN excluded.content_ref"
+    " ELSE coalesce(excluded.content_ref, ledger.content_ref) END"
 )
 _RENEWS: Final = (
-    "(:renews AND excluded.content_ref IS NULL AND state = 'stored'"
-    " AND (fetched IS NOT NULL OR json_extract(provenance, '$.page_kind') IS NOT NULL))"
+    "(:renews AND excluded.content_ref IS NULL AND ledger.state = 'stored'"
+    " AND (ledger.fetched IS NOT NULL"
+    " OR json_extract(ledger.provenance, '$.page_kind') IS NOT NULL))"
 )
-_RETURNS: Final = "(state = 'retired' AND excluded.content_ref IS NULL)"
-_REFRESH: Final = f"((refresh AND NOT {_TAKES_TEXT}) OR {_RENEWS} OR {_RETURNS})"
+_RETURNS: Final = "(ledger.state = 'retired' AND excluded.content_ref IS NULL)"
+_REFRESH: Final = f"((ledger.refresh AND NOT {_TAKES_TEXT}) OR {_RENEWS} OR {_RETURNS})"
 
 HAS_DOCUMENT: Final = """(EXISTS (SELECT 1 FROM documents
     WHERE documents.collection_id = ledger.collection_id AND documents.url_key = ledger.url_key
 ) OR EXISTS (SELECT 1 FROM addresses
     WHERE addresses.collection_id = ledger.collection_id AND addresses.url_key = ledger.url_key))"""
 """True for a row whose page is stored, under its own address or another one."""
-_FAILED: Final = f"(state = 'dead' AND refresh AND {HAS_DOCUMENT})"
+_FAILED: Final = f"(ledger.state = 'dead' AND ledger.refresh AND {HAS_DOCUMENT})"
 
 # What became of a page is noted until it is stored again, whatever its state is meanwhile.
-IS_GONE: Final = f"(change = 'gone' AND NOT {HAS_DOCUMENT})"
-_FAILED_OR_GONE: Final = f"({_FAILED} OR (state = 'retired' AND {IS_GONE}))"
+IS_GONE: Final = f"(coalesce(ledger.change, '') = 'gone' AND NOT {HAS_DOCUMENT})"
+_FAILED_OR_GONE: Final = f"({_FAILED} OR (ledger.state = 'retired' AND {IS_GONE}))"
 _IS_REVISIT: Final = (
-    "(state IN ('to_fetch', 'working') AND refresh"
-    f" AND instr(provenance, '\"{FAILED_BEFORE}\"') AND {IS_GONE})"
+    "(ledger.state IN ('to_fetch', 'working') AND ledger.refresh"
+    f" AND instr(ledger.provenance, '\"{FAILED_BEFORE}\"') > 0 AND {IS_GONE})"
 )
 
 
@@ -63,8 +64,8 @@ def remembering(provenance: str, *, failed: str = _FAILED) -> str:
     """Return the provenance with why the last look at a stored page failed, if it did."""
     return f"""CASE
         WHEN {failed} AND json_valid({provenance})
-            THEN json_set({provenance}, '$.{FAILED_BEFORE}', error)
-        WHEN instr({provenance}, '"{FAILED_BEFORE}"')
+            THEN json_set({provenance}, '$.{FAILED_BEFORE}', ledger.error)
+        WHEN instr({provenance}, '"{FAILED_BEFORE}"') > 0
             THEN json_remove({provenance}, '$.{FAILED_BEFORE}')
         ELSE {provenance} END"""
 
@@ -75,13 +76,13 @@ ACCEPT: Final = f"""
     VALUES (:collection, :url_key, :url, :title, :content_ref, :provenance, :policy, :priority,
             CASE WHEN :content_ref IS NULL THEN 'to_fetch' ELSE 'waiting' END)
     ON CONFLICT (collection_id, url_key) DO UPDATE SET
-        url = excluded.url, title = coalesce(nullif(excluded.title, ''), title),
+        url = excluded.url, title = coalesce(nullif(excluded.title, ''), ledger.title),
         provenance = {remembering("excluded.provenance")},
         content_ref = {_REF}, refresh = {_REFRESH}, policy = excluded.policy,
         priority = excluded.priority, {AFRESH},
         state = CASE WHEN {_REFRESH} OR ({_REF}) IS NULL THEN 'to_fetch' ELSE 'waiting' END
-    WHERE state = 'retired' OR (state = 'dead' AND :retries) OR {_RENEWS}
-       OR ({_TAKES_TEXT} AND excluded.content_ref IS NOT content_ref)
+    WHERE ledger.state = 'retired' OR (ledger.state = 'dead' AND :retries) OR {_RENEWS}
+       OR ({_TAKES_TEXT} AND excluded.content_ref != coalesce(ledger.content_ref, ''))
        OR (:retries AND {_IS_REVISIT})
 """
 """A known page with the same text, or without a text, stays as it is unless it is renewed."""
@@ -112,7 +113,8 @@ def earliest(*, fetch: bool) -> str:
 
 
 _AT_REST: Final = (
-    "owner = NULL, refresh = 0, postponed = 0, cause = NULL, extracted_ref = NULL, extracted = NULL"
+    "owner = NULL, refresh = FALSE, postponed = 0, cause = NULL, extracted_ref = NULL,"
+    " extracted = NULL"
 )
 DONE: Final = f"state = 'stored', error = NULL, {_AT_REST}"
 RETIRED: Final = f"state = 'retired', due = ?, error = ?, {_AT_REST}"
@@ -178,10 +180,11 @@ def adopt(*, only_these: bool) -> str:
     The reference of a delivered text is its hash, which the document has, too.
     """
     return f"""
-        INSERT OR IGNORE INTO ledger
+        INSERT INTO ledger
             (collection_id, url_key, url, title, content_ref, provenance, state)
         SELECT collection_id, url_key, url, title, content_hash, provenance, 'stored'
         FROM documents WHERE {_THESE if only_these else _ALL}
+        ON CONFLICT DO NOTHING
     """
 
 
@@ -190,7 +193,7 @@ def refetch(*, only_these: bool) -> tuple[str, str]:
     chosen = _THESE_TEXTS if only_these else _ALL
     return (
         f"""
-        UPDATE ledger SET state = 'to_fetch', refresh = 1, policy = :policy,
+        UPDATE ledger SET state = 'to_fetch', refresh = TRUE, policy = :policy,
             priority = :priority, {AFRESH},
             provenance = {remembering("provenance", failed=_FAILED_OR_GONE)}
         WHERE {chosen} AND (state IN ('stored', 'retired') OR (state = 'dead' AND {_NOTHING_GIVEN}))

@@ -32,15 +32,16 @@ _NO_NETWORK: Final = "No site can be reached."
 _PAUSE: Final = """
     INSERT INTO pauses (cause, reason, since, until) VALUES (:cause, :reason, :since, :until)
     ON CONFLICT (cause) DO UPDATE SET reason = excluded.reason, since = excluded.since,
-        until = max(until, excluded.until), probe = NULL
-    WHERE probe IS NULL OR probe = :row OR until <= :now OR :since > :now
+        until = CASE WHEN pauses.until > excluded.until THEN pauses.until ELSE excluded.until END,
+        probe = NULL
+    WHERE pauses.probe IS NULL OR pauses.probe = :row OR pauses.until <= :now OR :since > :now
 """
 """A failure of an older claim does not end the try of another row.
 
 `since` lies in the future where a site itself asked for the pause: it is not tried earlier."""
 _UNDER_WAY: Final = "state IN ('waiting', 'to_fetch')"
 _BY_CAUSE: Final = f"""
-    SELECT cause, reason, min(since, :now) AS since, until, (
+    SELECT cause, reason, CASE WHEN since > :now THEN :now ELSE since END AS since, until, (
         SELECT count(*) FROM ledger JOIN collections ON collections.id = collection_id
         WHERE {_UNDER_WAY} AND deleted_at IS NULL AND (
             (pauses.cause = '{NETWORK}' AND {NEEDS_FETCH})
@@ -118,8 +119,8 @@ def start_probes(
     probes = [pause["cause"] for pause in pauses if pause["cause"] in causes]
     of = {"until": until, "row": row_id, "now": now}
     connection.executemany(
-        f"UPDATE pauses SET since = iif(until + {PAUSE_MAX_S} < :now, :now, since),"
-        " until = :until, probe = :row WHERE cause = :cause",
+        f"UPDATE pauses SET since = CASE WHEN until + {PAUSE_MAX_S} < :now THEN :now"
+        " ELSE since END, until = :until, probe = :row WHERE cause = :cause",
         [{**of, "cause": cause} for cause in probes],
     )
     return tuple(probes)
@@ -216,7 +217,8 @@ def try_again(
 def list_pauses(connection: Connection, now: float) -> list[Pause]:
     """Return the pauses that hold up work at this time, without their numbers of pages."""
     query = (
-        "SELECT cause, reason, min(since, :now) AS since, until FROM pauses"
+        "SELECT cause, reason, CASE WHEN since > :now THEN :now ELSE since END AS since, until"
+        " FROM pauses"
         " WHERE until > :now AND probe IS NULL"  # a try may end at any time
     )
     return [Pause(**row) for row in connection.execute(query, {"now": now})]

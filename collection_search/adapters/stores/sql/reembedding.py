@@ -28,7 +28,7 @@ _TABLE: Final = """
 _CHUNKS: Final = (
     "chunks JOIN documents ON documents.id = document_id AND collection_id = :collection"
 )
-_TEXT: Final = "iif(table_header IS NULL, text, table_header || char(10) || text)"
+_TEXT: Final = "CASE WHEN table_header IS NULL THEN text ELSE table_header || '\n' || text END"
 """`Chunk.whole_text`."""
 _PREPARED: Final = (
     "EXISTS (SELECT 1 FROM prepared_vectors WHERE chunk_id = chunks.id AND embedder = :embedder)"
@@ -42,7 +42,7 @@ def find_pending(
     connection.execute(_TABLE)
     of = {"collection": collection, "embedder": embedder, "limit": limit}
     total, done = connection.execute(
-        f"SELECT count(*), total({_PREPARED}) FROM {_CHUNKS}", of
+        f"SELECT count(*), count(*) FILTER (WHERE {_PREPARED}) FROM {_CHUNKS}", of
     ).fetchone()
     rows = connection.execute(
         f"SELECT chunks.id, {_TEXT}, title FROM {_CHUNKS} WHERE NOT {_PREPARED} LIMIT :limit", of
@@ -66,9 +66,10 @@ def store_prepared(
     of = {"collection": collection, "embedder": embedder}
     _drop_other_sizes(connection, of, 4 * vectors.shape[1])
     connection.executemany(
-        "INSERT OR REPLACE INTO prepared_vectors (chunk_id, embedder, vector)"
+        "INSERT INTO prepared_vectors (chunk_id, embedder, vector)"
         f" SELECT chunks.id, :embedder, :vector FROM {_CHUNKS}"
-        f" WHERE chunks.id = :key AND {_TEXT} = :text AND title = :title",
+        f" WHERE chunks.id = :key AND {_TEXT} = :text AND title = :title"
+        " ON CONFLICT (chunk_id, embedder) DO UPDATE SET vector = excluded.vector",
         [
             {**of, **chunk._asdict(), "vector": to_blob(vector)}
             for chunk, vector in zip(chunks, vectors, strict=True)

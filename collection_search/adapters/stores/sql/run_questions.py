@@ -33,7 +33,9 @@ def keep_questions(connection: Connection, entries: Sequence[SpendEntry]) -> Non
     ]
     if rows:
         connection.execute(_TABLE)
-        connection.executemany("INSERT OR IGNORE INTO run_questions VALUES (?, ?, ?)", rows)
+        connection.executemany(
+            "INSERT INTO run_questions VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows
+        )
 
 
 def read_questions(

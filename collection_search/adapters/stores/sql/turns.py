@@ -25,12 +25,12 @@ _FULL_HOSTS: Final = f"""
 """
 _NOT_FULL: Final = "host NOT IN (SELECT value FROM json_each(:full))"
 
-_ROW_IS_FREE: Final = (
+ROW_IS_FREE: Final = (
     f"attempts < :max_attempts AND (NOT {NEEDS_FETCH}"
     f" OR (:fetch AND {_NOT_FULL} AND {BY_OUR_PROXY}))"
 )
 """Which of the due rows may be taken."""
-_HOST_IS_FREE: Final = f"(state != 'to_fetch' OR {_NOT_FULL})"
+HOST_IS_FREE: Final = f"(state != 'to_fetch' OR {_NOT_FULL})"
 """Which hosts are looked at: the rows of a full one are not read one by one."""
 _COLLECTION_IS_FREE: Final = (
     "(collections.deleted_at IS NULL AND"
@@ -54,7 +54,7 @@ _PRIORITIES: Final = """
     SELECT DISTINCT priority FROM levels WHERE priority IS NOT NULL ORDER BY priority
 """
 
-_QUEUE: Final = f"""
+QUEUE: Final = f"""
     groups (state, collection_id) AS (
         SELECT value, (SELECT min(collection_id) FROM ledger
             WHERE state = value AND priority = :priority)
@@ -82,7 +82,7 @@ _QUEUE: Final = f"""
 
 _GROUP: Final = """priority = :priority AND collection_id = queue.collection_id"""
 _NEXT_HOST: Final = f"""
-    WITH RECURSIVE {_QUEUE}
+    WITH RECURSIVE {QUEUE}
     SELECT collection_id, host FROM (
         SELECT collection_id, (
             WITH RECURSIVE hosts (state, round, host) AS (
@@ -99,9 +99,9 @@ _NEXT_HOST: Final = f"""
                 WHERE host IS NOT NULL AND (round = 1 OR last_host IS NULL OR host < last_host)
                 ORDER BY 2, 3
             )
-            SELECT host FROM hosts WHERE {_HOST_IS_FREE} AND EXISTS (
+            SELECT host FROM hosts WHERE {HOST_IS_FREE} AND EXISTS (
                 SELECT 1 FROM ledger WHERE state = hosts.state AND {_GROUP}
-                    AND host = hosts.host AND due <= :now AND {_ROW_IS_FREE})
+                    AND host = hosts.host AND due <= :now AND {ROW_IS_FREE})
             LIMIT 1
         ) AS host
         FROM queue LIMIT -1
@@ -112,7 +112,7 @@ _NEXT_HOST: Final = f"""
 
 _OF_HOST: Final = f"""
     FROM ledger WHERE state = value AND priority = :priority AND collection_id = :collection
-        AND host = :host AND {_ROW_IS_FREE}"""
+        AND host = :host AND {ROW_IS_FREE}"""
 _NEXT_ROW: Final = f"""
     WITH first (place, id) AS (
         SELECT 1, (SELECT id {_OF_HOST} AND due > 0 AND due < :now ORDER BY due, id LIMIT 1)
@@ -136,7 +136,7 @@ _ROW: Final = f"""
     LEFT JOIN documents ON documents.collection_id = ledger.collection_id
         AND documents.url_key = coalesce(addresses.document_key, ledger.url_key)
     WHERE ledger.id = (
-        SELECT id FROM ledger WHERE id = :id AND due <= :now AND {_ROW_IS_FREE}
+        SELECT id FROM ledger WHERE id = :id AND due <= :now AND {ROW_IS_FREE}
             AND state IN (SELECT value FROM json_each(:states)))
         AND {_COLLECTION_IS_FREE}
 """
@@ -145,7 +145,7 @@ _ROW: Final = f"""
 _TAKE: Final = """
     UPDATE ledger SET state = 'working', owner = :owner, due = :until,
         attempts = attempts + 1, fence = fence + 1
-    WHERE id = :id
+    WHERE id = :id AND state = :state AND fence = :fence
 """
 """Gives the row to its new owner; the higher fence shuts the former one out."""
 _COLLECTION_SERVED: Final = (
@@ -166,13 +166,18 @@ def open_groups(
     return {"now": now, "fetch": fetch, "states": json.dumps(states), "full": json.dumps(full)}
 
 
-def next_row(connection: Connection, of: Mapping[str, Any]) -> int | None:
-    """Return the id of the row whose turn it is, None when none may be taken."""
+def next_row(
+    connection: Connection, of: Mapping[str, Any], *, next_host: str = _NEXT_HOST
+) -> int | None:
+    """Return the id of the row whose turn it is, None when none may be taken.
+
+    `next_host` is the query for the next collection and host.
+    """
     if connection.execute(_ANY_DUE, of).fetchone() is None:
         return None
     for level in connection.execute(_PRIORITIES, of).fetchall():
         group = {**of, "priority": level["priority"]}
-        found = connection.execute(_NEXT_HOST, group).fetchone()
+        found = connection.execute(next_host, group).fetchone()
         if found is not None:
             group |= {"collection": found["collection_id"], "host": found["host"]}
             return int(connection.execute(_NEXT_ROW, group).fetchone()["id"])
@@ -185,9 +190,16 @@ def open_row(connection: Connection, of: Mapping[str, Any], row_id: int | None) 
     return row
 
 
-def take_row(connection: Connection, row: Row, owner: str, until: float) -> None:
-    """Give the row to its new owner; its tenant, collection and host have had their turn then."""
-    connection.execute(_TAKE, {"id": row["id"], "owner": owner, "until": until})
+def take_row(connection: Connection, row: Row, owner: str, until: float) -> bool:
+    """Give the row to its new owner; its tenant, collection and host have had their turn then.
+
+    False when it has changed since it was read.
+    """
+    of = {"id": row["id"], "state": row["state"], "fence": row["fence"]}
+    taken = connection.execute(_TAKE, {**of, "owner": owner, "until": until})
+    if not taken.rowcount:
+        return False
     served = {"collection": row["collection_id"], "host": row["host"]}
     for statement in (_COLLECTION_SERVED, _FORMER_HOST, _HOST_SERVED):
         connection.execute(statement, served)
+    return True

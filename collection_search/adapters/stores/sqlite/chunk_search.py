@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import heapq
-import math
 from typing import TYPE_CHECKING, Final
 
 from ....contracts.collection import StoredChunk
 from ....ranking.compounds import split_compound
 from ....ranking.lexicon import language_of, question_stems
 from ..sql.documents import PAGE_COLUMNS, read_chunk, read_document
+from ..sql.fusion import fuse_scores
 from .filters import build_filter
 from .word_search import WordSearch, match_words
 
@@ -17,13 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ....contracts.collection import Filters, Vectors
-    from .cosines import Cosines
     from .filters import DocumentFilter
     from .opening import SQLiteConnection
     from .vector_cache import VectorCache
 
-COSINE_WEIGHT: Final = 0.7
-"""Weight against 0.3 for BM25, both standardised: best of the compared fusions on seven sets."""
 WORD_POOL: Final = 1000
 """Chunks whose words are compared when vectors order them too."""
 
@@ -92,34 +89,6 @@ def _wanted(connection: SQLiteConnection, collection: int, question: str) -> lis
         return connection.execute(query, (wanted,)).fetchone() is not None
 
     return [part for stem in stems for part in (stem, *split_compound(stem, is_known))]
-
-
-def fuse_scores(words: Mapping[int, float], near: Cosines, limit: int) -> dict[int, float]:
-    """Return 0.7 z(cosine) + 0.3 z(BM25) of the `limit` best by words and the best by vectors.
-
-    `words` is BM25, the best first. A chunk that shares no word with the question has BM25 0.
-
-    >>> import numpy as np
-    >>> from collection_search.adapters.stores.sqlite.cosines import Cosines
-    >>> fuse_scores({1: 2.0}, Cosines(np.array([1, 2, 3]), np.array([0.2, 0.8, 0.0])), limit=1)
-    {1: -0.4, 2: 0.4}
-    """
-    best = list(words)[:limit]
-    if not len(near):
-        return {chunk: words[chunk] for chunk in best}
-    pool = sorted({*best, *near.best(limit)})
-    cosines = _standardised(near.of(pool))
-    said = _standardised([words.get(chunk, 0.0) for chunk in pool])
-    return {
-        chunk: round(COSINE_WEIGHT * cosine + (1 - COSINE_WEIGHT) * bm25, 9)
-        for chunk, cosine, bm25 in zip(pool, cosines, said, strict=True)
-    }
-
-
-def _standardised(values: Sequence[float]) -> list[float]:
-    mean = math.fsum(values) / len(values)
-    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
-    return [(value - mean) / spread if spread else 0.0 for value in values]
 
 
 def _chunks(

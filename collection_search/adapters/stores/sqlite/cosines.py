@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..sql.fusion import Cosines
 from .stored_vectors import load_vectors
 
 if TYPE_CHECKING:
@@ -18,26 +19,15 @@ if TYPE_CHECKING:
     from .opening import SQLiteConnection
 
 
-class Cosines:
-    """The cosines of chunks, -1 to 1, by rising chunk id."""
+class RoughCosines(Cosines):
+    """Cosines that may be wrong by a known error, until they are sharpened."""
 
     def __init__(
         self, ids: NDArray[np.int64], values: NDArray[np.float32], *, error: float = 0.0
     ) -> None:
-        self._ids = ids
-        self._values = values
+        super().__init__(ids, values)
         self._error = error
         """The most that a value is wrong by."""
-
-    def best(self, limit: int) -> list[int]:
-        """Return the ids of the nearest; among equals the lowest ids."""
-        ids, values = self._ids, self._values
-        if 0 < limit < len(ids):
-            least = self._least(limit)
-            above = np.flatnonzero(values > least)
-            level = np.flatnonzero(values == least)[: limit - len(above)]
-            ids = ids[np.concatenate([above, level])]
-        return [int(chunk) for chunk in ids]
 
     def sharpen(
         self,
@@ -57,21 +47,6 @@ class Cosines:
         stored = load_vectors(connection, self._ids[places], vector.size)
         self._values[places] = np.einsum("ij,j->i", stored, vector)  # BLAS would wake its threads
 
-    def of(self, chunks: Sequence[int]) -> list[float]:
-        """Return the cosine of each chunk, 0 for one that has none."""
-        if not len(self):
-            return [0.0] * len(chunks)
-        wanted = np.asarray(chunks, dtype=np.int64)
-        places = np.searchsorted(self._ids, wanted)
-        places[places == len(self._ids)] = 0
-        found = self._ids[places] == wanted
-        return list(np.where(found, self._values[places], 0.0).tolist())
-
-    def _least(self, limit: int) -> np.float32:
-        values = self._values
-        least: np.float32 = np.partition(values, len(values) - limit)[len(values) - limit]
-        return least
-
     def _places(self, chunks: Sequence[int]) -> NDArray[np.intp]:
         """Return the places of those of the chunks that have a cosine."""
         wanted = np.asarray(chunks, dtype=np.int64)
@@ -79,21 +54,18 @@ class Cosines:
         places = places[places < len(self._ids)]
         return places[np.isin(self._ids[places], wanted)]
 
-    def __len__(self) -> int:
-        return len(self._ids)
-
 
 class Comparison:
     """The cosines of chunks, perhaps not computed yet."""
 
-    def __init__(self, ids: NDArray[np.int64], cosines: Callable[[], Cosines]) -> None:
+    def __init__(self, ids: NDArray[np.int64], cosines: Callable[[], RoughCosines]) -> None:
         self._ids = ids
         self._cosines = cosines
 
     @classmethod
-    def begun(cls, ids: NDArray[np.int64], compare: Callable[[], Cosines]) -> Comparison:
+    def begun(cls, ids: NDArray[np.int64], compare: Callable[[], RoughCosines]) -> Comparison:
         """Return a comparison that computes in a thread of its own, while words are searched."""
-        future: Future[Cosines] = Future()
+        future: Future[RoughCosines] = Future()
 
         def run() -> None:
             try:
@@ -104,7 +76,7 @@ class Comparison:
         Thread(target=run, name="cosines", daemon=True).start()
         return cls(ids, future.result)
 
-    def cosines(self) -> Cosines:
+    def cosines(self) -> RoughCosines:
         """Return the cosines when they are there. Raises what the computing raised."""
         return self._cosines()
 

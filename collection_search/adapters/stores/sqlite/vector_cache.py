@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 from ....errors import StoreError
 from ..sql.vector_blobs import require_finite
-from .cosines import Comparison, Cosines
+from .cosines import Comparison, RoughCosines
 from .vector_codes import MAX_SIZE
 from .vector_matrix import VectorMatrix
 
@@ -134,12 +134,12 @@ class VectorCache:
         places = None if documents is None else matrix.places(documents)
         ids = matrix.ids if places is None else matrix.ids[places]
 
-        def coded() -> Cosines:
+        def coded() -> RoughCosines:
             values, error = matrix.compare(one, places)
-            return Cosines(ids, values, error=error)
+            return RoughCosines(ids, values, error=error)
 
         if not matrix.blocks:
-            exact = Cosines(ids, matrix.scan(connection, one, places))
+            exact = RoughCosines(ids, matrix.scan(connection, one, places))
             return Comparison(ids, lambda: exact)
         if len(ids) * matrix.size < ALONE_BYTES:
             return Comparison(ids, coded)

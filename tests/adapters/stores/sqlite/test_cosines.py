@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from collection_search.adapters.stores.sqlite.cosines import Comparison, Cosines
+from collection_search.adapters.stores.sqlite.cosines import Comparison, RoughCosines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ def connection() -> Iterator[sqlite3.Connection]:
 def test_the_nearest_are_exact(connection: sqlite3.Connection, limit: int) -> None:
     """Whatever the error, as long as no value is wrong by more."""
     values = EXACT + NUMBERS.uniform(-0.02, 0.02, len(EXACT)).astype(np.float32)
-    near = Cosines(IDS, values, error=0.04)
+    near = RoughCosines(IDS, values, error=0.04)
     near.sharpen(connection, QUESTION, [int(IDS[7]), 2, 5000], limit)
     best = IDS[np.argsort(-EXACT)[:limit]].tolist()
     assert sorted(near.best(limit)) == sorted(best)
@@ -47,7 +47,7 @@ def test_the_nearest_are_exact(connection: sqlite3.Connection, limit: int) -> No
 def test_exact_ones_are_not_read_again(connection: sqlite3.Connection) -> None:
     """They came from the database."""
     connection.execute("DROP TABLE chunks")
-    near = Cosines(IDS, EXACT.copy())
+    near = RoughCosines(IDS, EXACT.copy())
     near.sharpen(connection, QUESTION, [1], 10)
     assert near.best(1) == [7]
 
@@ -55,17 +55,17 @@ def test_exact_ones_are_not_read_again(connection: sqlite3.Connection) -> None:
 def test_what_fails_beside_is_raised_where_it_is_awaited() -> None:
     """Not in the thread, where nobody would hear of it."""
 
-    def fail() -> Cosines:
+    def fail() -> RoughCosines:
         raise OSError("the disk fails")
 
     compared = Comparison.begun(IDS, fail)
     assert len(compared) == 500
     with pytest.raises(OSError, match="the disk fails"):
         compared.cosines()
-    assert Comparison.begun(IDS, lambda: Cosines(IDS, EXACT)).cosines().best(1) == [7]
+    assert Comparison.begun(IDS, lambda: RoughCosines(IDS, EXACT)).cosines().best(1) == [7]
 
 
 def test_marks() -> None:
     """One byte for each id."""
-    compared = Comparison(np.array([1, 3]), lambda: Cosines(IDS, EXACT))
+    compared = Comparison(np.array([1, 3]), lambda: RoughCosines(IDS, EXACT))
     assert compared.marks(5) == bytes([0, 1, 0, 1, 0])

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from collection_search.adapters.stores.sqlite import SQLiteStore, removal, space
 from collection_search.adapters.stores.sql.collection_ids import find_id
+from collection_search.adapters.stores.sqlite import SQLiteStore, removal, space
 from collection_search.adapters.stores.sqlite.database import Database
 from collection_search.contracts.collection import (
     Chunk,
@@ -133,7 +133,7 @@ def test_no_transaction_deletes_many_rows(
     write = Database.write
 
     @contextmanager
-    def watched(database: Database) -> Iterator[sqlite3.Connection]:
+    def watched(database: Database, *_whose: object) -> Iterator[sqlite3.Connection]:
         count = "SELECT count(*) FROM chunks"
         with write(database) as connection:
             before = connection.execute(count).fetchone()[0]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from collection_search.adapters.stores.sql import turns
-from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.adapters.stores.sql.claims import RowFilter
+from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.testing.clock import FakeClock

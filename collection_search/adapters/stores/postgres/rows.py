@@ -1,0 +1,38 @@
+"""Rows with their columns by name and by position, as SQLite's are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from psycopg import Cursor
+    from psycopg.rows import RowMaker
+
+
+class NamedRow(tuple[Any, ...]):
+    """A row of a result; a subclass for each result has the names of its columns."""
+
+    __slots__ = ()
+    places: dict[str, int]
+
+    def keys(self) -> list[str]:
+        """Return the names of the columns in order."""
+        return list(self.places)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return a column by its name or position."""
+        return super().__getitem__(self.places[key] if isinstance(key, str) else key)
+
+
+def named_rows(cursor: Cursor[Any]) -> RowMaker[NamedRow]:
+    """Make rows of a cursor's result: a row factory of psycopg."""
+    columns = cursor.description or ()
+    places = {column.name: place for place, column in enumerate(columns)}
+    made = type("NamedRow", (NamedRow,), {"__slots__": (), "places": places})
+
+    def make(values: Sequence[Any]) -> NamedRow:
+        return made(values)
+
+    return make
