@@ -1,0 +1,53 @@
+"""The store past one machine: a PostgreSQL schema with ledger, collections and gates."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from ..sql.comparisons import SQLComparisons
+from ..sql.gates import SQLGates
+from ..sql.ledger import SQLLedger
+from ..sql.staging import SQLStaging
+from .collections import PostgresCollections
+from .database import PostgresDatabase
+from .document_rows import PostgresRows
+from .turns import next_row_in_turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["PostgresStore"]
+
+
+class PostgresStore:
+    """A store in PostgreSQL with pgvector: implements `collection_search.ports.Storage`.
+
+    Threads, processes and hosts share it.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        schema: str = "collection_search",
+        max_attempts: int = 5,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        database = PostgresDatabase(url, schema=schema)
+        self.staging = SQLStaging(database, clock=clock)
+        self.ledger = SQLLedger(
+            database,
+            PostgresRows,
+            clock=clock,
+            max_attempts=max_attempts,
+            next_row=next_row_in_turn,
+        )
+        self.collections = PostgresCollections(database, clock=clock)
+        self.gates = SQLGates(database, clock=clock)
+        self.comparisons = SQLComparisons(database, clock=clock)
+        self._database = database
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._database.close()

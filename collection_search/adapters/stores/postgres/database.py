@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, LiteralString, cast
 
 import psycopg
+from psycopg.types.string import StrDumperUnknown
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from ....contracts.collection import TenantScope
@@ -71,6 +72,7 @@ class PostgresDatabase:
             max_size=MAX_CONNECTIONS,
             timeout=WAIT_S,
             open=False,
+            configure=_configure,
             kwargs={
                 "autocommit": True,
                 "cursor_factory": psycopg.ClientCursor,
@@ -121,6 +123,17 @@ class PostgresDatabase:
             yield
         except (psycopg.Error, PoolTimeout) as error:
             raise translate_failure(self._pool.conninfo, error) from error
+
+
+class _TextDumper(StrDumperUnknown):
+    """Texts without the character NUL, which PostgreSQL cannot store."""
+
+    def dump(self, obj: str) -> bytes | None:
+        return super().dump(obj.replace("\0", "\ufffd"))  # type: ignore[return-value]
+
+
+def _configure(connection: psycopg.Connection[Any]) -> None:
+    connection.adapters.register_dumper(str, _TextDumper)
 
 
 def _query(statement: str) -> LiteralString:

@@ -28,7 +28,7 @@ CREATE POLICY of_tenant ON documents
 
 ALTER TABLE chunks ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_tenant ON chunks
-    USING (is_open() OR collection_id IN (SELECT id FROM collections));
+    USING (is_open() OR part IN (SELECT id FROM collections));
 
 ALTER TABLE ledger ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_tenant ON ledger

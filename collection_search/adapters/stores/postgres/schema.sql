@@ -48,7 +48,7 @@ CREATE INDEX documents_by_host ON documents (collection_id, host);
 
 CREATE TABLE chunks (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    collection_id bigint NOT NULL,      -- that of its document, for the search
+    part bigint NOT NULL,               -- the collection of its document, for the search
     document_id bigint NOT NULL REFERENCES documents ON DELETE CASCADE,
     ordinal integer NOT NULL,
     start integer NOT NULL,
@@ -63,7 +63,7 @@ CREATE TABLE chunks (
     length integer NOT NULL,            -- number of its stems
     UNIQUE (document_id, ordinal)
 );
-CREATE INDEX chunks_by_collection ON chunks (collection_id);
+CREATE INDEX chunks_by_part ON chunks (part);
 CREATE INDEX chunks_by_words ON chunks USING gin (words);
 
 CREATE TABLE prepared_vectors (

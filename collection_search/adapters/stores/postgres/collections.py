@@ -1,0 +1,81 @@
+"""The collections of a PostgreSQL database: their search, and deletions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....contracts.collection import Compaction
+from ..sql.collection_ids import find_id
+from ..sql.collections import SQLCollections
+from ..sql.page_removal import delete_by_hand
+from .chunk_search import find_chunks
+from .document_rows import PostgresRows
+from .filters import build_filter
+from .removal import delete_collection, delete_tenant, purge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ....contracts.collection import Deleted, Filters, StoredChunk, TenantScope, Vectors
+    from .database import PostgresDatabase
+
+
+class PostgresCollections(SQLCollections):
+    """The collections' content: implements `collection_search.ports.CollectionStore`."""
+
+    def __init__(self, database: PostgresDatabase, *, clock: Callable[[], float]) -> None:
+        super().__init__(database, PostgresRows, clock=clock)
+
+    def search(
+        self,
+        scope: TenantScope,
+        question: str,
+        *,
+        vector: Vectors | None = None,
+        limit: int = 40,
+        filters: Filters | None = None,
+    ) -> list[StoredChunk]:
+        """Return the best chunks by BM25, with a vector by 0.7 z(cosine) + 0.3 z(BM25)."""
+        with self._database.read(scope) as connection:
+            collection = find_id(connection, scope)
+            if collection is None:
+                build_filter(filters)
+                return []
+            return find_chunks(
+                connection, collection, question, vector, limit=limit, filters=filters
+            )
+
+    def delete_document(self, scope: TenantScope, url_key: str) -> bool:
+        """Delete one document with all that is known of its page; False when there was none."""
+        return bool(self.delete_documents(scope, [url_key]))
+
+    def delete_documents(self, scope: TenantScope, url_keys: Sequence[str]) -> list[str]:
+        """Delete these documents, each as `delete_document` does; return the keys of known ones."""
+        deleted = []
+        for key in dict.fromkeys(url_keys):
+            with self._database.write(scope) as connection:
+                if delete_by_hand(connection, scope, find_id(connection, scope), key):
+                    deleted.append(key)
+        return deleted
+
+    def delete_collection(self, scope: TenantScope) -> int:
+        """Delete a collection with all that belongs to it; return how many documents it had."""
+        with self._database.write(None) as connection:
+            return delete_collection(connection, scope)
+
+    def delete_tenant(self, tenant_id: str) -> Deleted:
+        """Delete everything that is stored for a tenant."""
+        with self._database.write(None) as connection:
+            return delete_tenant(connection, tenant_id)
+
+    def purge(self, tenant_id: str, older_than_s: float) -> Deleted:
+        """Delete what has not been used for that long."""
+        with self._database.write(None) as connection:
+            return purge(connection, tenant_id, self._clock(), older_than_s)
+
+    def compact(self) -> Compaction:
+        """Do nothing: the server's own vacuum makes deleted rows room for new ones."""
+        with self._database.read(None) as connection:
+            query = "SELECT pg_database_size(current_database())"
+            size = int(connection.execute(query).fetchone()[0])
+        return Compaction(bytes_before=size, bytes_after=size)

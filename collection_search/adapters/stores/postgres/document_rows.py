@@ -1,0 +1,38 @@
+"""Chunks as rows of PostgreSQL: the text with its vector and its stems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..sql.documents import DocumentRows
+from ..sql.vector_blobs import from_blob
+from .words import lexemes, to_tsvector
+
+if TYPE_CHECKING:
+    from ..sql.connection import Connection
+
+
+class PostgresRows(DocumentRows):
+    """The rows of a document in PostgreSQL."""
+
+    def write_chunks(self, connection: Connection, collection: int, document: int) -> None:
+        """Write the chunks of a new document, so that they are found by words and vectors."""
+        rows = []
+        for chunk, (title, body) in zip(self.chunks, self.words, strict=True):
+            titled, said = lexemes(title), lexemes(body)
+            words = to_tsvector(titled, said)
+            rows.append(
+                (collection, document, *chunk, to_halfvec(chunk[3]), words, len(titled + said))
+            )
+        connection.executemany(
+            'INSERT INTO chunks (part, document_id, ordinal, start, "end", vector, text,'
+            " headings, page, table_header, near, words, length)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            rows,
+        )
+
+
+def to_halfvec(blob: bytes | None) -> str | None:
+    """Return the literal of a stored vector in half precision."""
+    vector = from_blob(blob)
+    return None if vector is None else f"[{','.join(f'{value:.5g}' for value in vector.tolist())}]"

