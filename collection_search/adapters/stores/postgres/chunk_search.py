@@ -13,7 +13,7 @@ from ....ranking.compounds import split_compound
 from ....ranking.lexicon import language_of, question_stems
 from ..sql.documents import PAGE_COLUMNS, read_chunk, read_document
 from ..sql.fusion import Cosines, fuse_scores
-from ..sql.vector_blobs import require_finite, to_blob
+from ..sql.vector_blobs import other_size, require_finite, to_blob
 from .document_rows import to_halfvec
 from .filters import build_filter
 from .word_search import WordSearch
@@ -42,9 +42,9 @@ def find_chunks(
     wanted = build_filter(filters)
     words = WordSearch(connection, collection, _stems(connection, collection, question))
     if vector is None:
-        scores = words.best(limit, wanted.condition, wanted.values)
+        scores = words.best(limit, wanted)
     else:
-        said = words.best(max(limit, WORD_POOL), wanted.condition, wanted.values)
+        said = words.best(max(limit, WORD_POOL), wanted)
         near = _cosines(connection, collection, vector, wanted, [*said], limit)
         scores = fuse_scores(said, near, limit)
     least = min(heapq.nlargest(limit, scores.values()), default=0.0)
@@ -92,12 +92,11 @@ def _cosines(
 def _check_size(connection: Connection, collection: int, asked: int) -> None:
     """Raise StoreError when the collection's vectors have another size."""
     row = connection.execute(
-        "SELECT length(vector) / 4 FROM chunks WHERE part = ? AND vector IS NOT NULL"
-        " LIMIT 1",
+        "SELECT length(vector) / 4 FROM chunks WHERE part = ? AND vector IS NOT NULL LIMIT 1",
         (collection,),
     ).fetchone()
     if row is not None and row[0] != asked:
-        raise StoreError(f"The question's vector has {asked} numbers, the collection's {row[0]}.")
+        raise StoreError(other_size(connection, collection, asked, row[0]))
 
 
 def _chunks(

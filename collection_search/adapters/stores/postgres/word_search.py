@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from .words import to_tsquery
+from ..sql.filters import DocumentFilter
+from .words import StemQuery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,15 +36,13 @@ _WORDS: Final = """
     SELECT chunks.id, lexeme, cardinality(positions) AS times,
         (SELECT count(*) FROM unnest(weights) AS one WHERE one = 'A') AS in_title
     FROM chunks CROSS JOIN LATERAL unnest(words)
-    WHERE chunks.id = ANY(:found) AND lexeme = ANY(:lexemes)
+    WHERE chunks.id = ANY(:found) AND lexeme ^@ ANY(:words)
 """
-
-
-class Found(NamedTuple):
-    """The condition of a search, and its values."""
-
-    condition: str
-    values: Mapping[str, Any]
+_CANDIDATES: Final = """
+    SELECT chunks.id, length FROM chunks JOIN documents ON documents.id = document_id
+    WHERE part = :collection AND words @@ (:any_of)::tsquery AND {condition}
+    ORDER BY {weight} DESC, length, chunks.id LIMIT :limit
+"""
 
 
 class WordSearch:
@@ -52,72 +51,65 @@ class WordSearch:
     def __init__(self, connection: Connection, collection: int, stems: Sequence[str]) -> None:
         self._connection = connection
         self._collection = collection
-        self._queries = {stem: query for stem in stems if (query := to_tsquery(stem))}
+        self._queries = [query for query in map(StemQuery.of, stems) if query.words]
 
     def knows(self, stem: str) -> bool:
         """Return whether a chunk of the collection has the stem."""
-        return self._count(to_tsquery(stem), most=1) > 0
+        return self._count(StemQuery.of(stem), most=1) > 0
 
-    def best(
-        self, limit: int, condition: str = "TRUE", values: Mapping[str, Any] | None = None
-    ) -> dict[int, float]:
+    def best(self, limit: int, wanted: DocumentFilter) -> dict[int, float]:
         """Return BM25 by chunk id, higher is better, the best first.
 
-        Only chunks of documents that meet the condition are among them.
+        Only chunks of documents that fit are among them.
         """
-        if not self._queries:
+        of = {"collection": self._collection}
+        chunks, length = self._connection.execute(_COUNT, of).fetchone()
+        found = [(query, self._count(query)) for query in self._queries]
+        rarities = [
+            (query, max(math.log((chunks - count + 0.5) / (count + 0.5)), 1e-6))
+            for query, count in found
+            if count
+        ]
+        if not rarities:
             return {}
-        chunks, length = self._connection.execute(
-            _COUNT, {"collection": self._collection}
-        ).fetchone()
-        rarity = {
-            stem: max(math.log((chunks - count + 0.5) / (count + 0.5)), 1e-6)
-            for stem, query in self._queries.items()
-            if (count := self._count(query))
-        }
-        found = self._candidates(rarity, limit * _POOL, condition, values or {})
-        scores = self._scored(found, rarity, float(length))
+        lengths = self._candidates(rarities, limit * _POOL, wanted)
+        scores = self._scored(lengths, rarities, float(length))
         best = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))[:limit]
         return {chunk: scores[chunk] for chunk in best}
 
-    def _count(self, query: str, most: int = _COUNTED) -> int:
-        of = {"collection": self._collection, "stem": query, "most": most}
-        return int(self._connection.execute(_WITH, of).fetchone()[0]) if query else 0
+    def _count(self, query: StemQuery, most: int = _COUNTED) -> int:
+        of = {"collection": self._collection, "stem": query.text, "most": most}
+        return int(self._connection.execute(_WITH, of).fetchone()[0]) if query.words else 0
 
     def _candidates(
-        self, rarity: Mapping[str, float], limit: int, condition: str, values: Mapping[str, Any]
+        self, rarities: Sequence[tuple[StemQuery, float]], limit: int, wanted: DocumentFilter
     ) -> dict[int, int]:
         """Return the lengths of the chunks that have the rarest of the words, by their id."""
-        if not rarity:
-            return {}
-        of: dict[str, Any] = {**values, "collection": self._collection, "limit": limit}
+        of: dict[str, Any] = {**wanted.values, "collection": self._collection, "limit": limit}
         weights = []
-        for place, (stem, weight) in enumerate(rarity.items()):
-            of[f"stem_{place}"] = self._queries[stem]
-            weights.append(f"CASE WHEN words @@ (:stem_{place})::tsquery THEN {weight} ELSE 0 END")
-        of["any_of"] = " | ".join(f"({self._queries[stem]})" for stem in rarity)
-        rows = self._connection.execute(
-            f"SELECT chunks.id, length FROM chunks JOIN documents ON documents.id = document_id"
-            " WHERE part = :collection AND words @@ (:any_of)::tsquery"
-            f" AND {condition} ORDER BY {' + '.join(weights)} DESC, length, chunks.id LIMIT :limit",
-            of,
-        )
-        return {row["id"]: row["length"] for row in rows}
+        for place, (query, rarity) in enumerate(rarities):
+            of[f"stem_{place}"] = query.text
+            weights.append(f"CASE WHEN words @@ (:stem_{place})::tsquery THEN {rarity} ELSE 0 END")
+        of["any_of"] = " | ".join(f"({query.text})" for query, _ in rarities)
+        statement = _CANDIDATES.format(condition=wanted.condition, weight=" + ".join(weights))
+        return {row["id"]: row["length"] for row in self._connection.execute(statement, of)}
 
     def _scored(
-        self, found: Mapping[int, int], rarity: Mapping[str, float], length: float
+        self,
+        lengths: Mapping[int, int],
+        rarities: Sequence[tuple[StemQuery, float]],
+        mean_length: float,
     ) -> dict[int, float]:
+        """Return BM25 of these chunks."""
         times: defaultdict[int, dict[str, float]] = defaultdict(dict)
-        lexemes = {stem: self._queries[stem].strip("'").split("' <-> '") for stem in rarity}
-        asked = sorted({word for words in lexemes.values() for word in words})
-        for row in self._connection.execute(_WORDS, {"found": list(found), "lexemes": asked}):
+        asked = sorted({word for query, _ in rarities for word in query.words})
+        for row in self._connection.execute(_WORDS, {"found": list(lengths), "words": asked}):
             times[row["id"]][row["lexeme"]] = row["times"] + (_TITLE - 1) * row["in_title"]
         scores = {}
-        for chunk, own in found.items():
-            norm = _K1 * (1 - _B + _B * own / length)
+        for chunk, length in lengths.items():
+            norm = _K1 * (1 - _B + _B * length / mean_length)
+            counts = [(rarity, query.times(times[chunk])) for query, rarity in rarities]
             scores[chunk] = math.fsum(
-                weight * count * (_K1 + 1) / (count + norm)
-                for stem, weight in rarity.items()
-                if (count := min(times[chunk].get(word, 0.0) for word in lexemes[stem]))
+                rarity * count * (_K1 + 1) / (count + norm) for rarity, count in counts
             )
         return scores

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ....ranking.scripts import is_character
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 MAX_POSITION: Final = 16_383
 """PostgreSQL's own limit."""
@@ -15,17 +17,25 @@ MAX_PLACES: Final = 255
 """Positions of one lexeme that PostgreSQL stores."""
 MAX_BYTES: Final = 2_000
 """A longer lexeme is refused."""
+_BETWEEN: Final = {chr(code): "" for code in range(0x300, 0x370)}
+"""Accents of Latin letters, which are left out; all else that is of no word divides words."""
 
 
 def lexemes(stems: str) -> list[str]:
-    """Return the words of stems, without marks, in order.
+    """Return the words of stems in order, without the accents of Latin letters.
 
     >>> lexemes("wait c++ café")
     ['wait', 'c', 'cafe']
     """
     plain = unicodedata.normalize("NFKD", stems.lower())
-    kept = "".join(one if one.isalnum() else " " for one in plain if not unicodedata.combining(one))
+    kept = "".join(one if _is_of_word(one) else _BETWEEN.get(one, " ") for one in plain)
     return [word for word in kept.split() if len(word.encode()) <= MAX_BYTES]
+
+
+def _is_of_word(char: str) -> bool:
+    """Return whether a character is a letter, a digit, or a mark that is no Latin accent."""
+    is_mark = unicodedata.category(char) in {"Mc", "Mn"}
+    return char.isalnum() or (is_mark and char not in _BETWEEN)
 
 
 def to_tsvector(title: Iterable[str], body: Iterable[str]) -> str:
@@ -42,10 +52,32 @@ def to_tsvector(title: Iterable[str], body: Iterable[str]) -> str:
     return " ".join(f"'{word}':{','.join(places[word])}" for word in sorted(places))
 
 
-def to_tsquery(stem: str) -> str:
-    """Return the query for a stem; one of several words is a phrase.
+class StemQuery(NamedTuple):
+    """The search for a stem."""
 
-    >>> to_tsquery("node.js")
-    "'node' <-> 'js'"
-    """
-    return " <-> ".join(f"'{word}'" for word in lexemes(stem))
+    words: list[str]
+    """A stem of several words is a phrase."""
+    is_prefix: bool
+    """A Chinese character finds the pairs that begin with it."""
+
+    @classmethod
+    def of(cls, stem: str) -> StemQuery:
+        """Return the search for a stem.
+
+        >>> StemQuery.of("node.js").text
+        "'node' <-> 'js'"
+        """
+        return cls(lexemes(stem), is_character(stem))
+
+    @property
+    def text(self) -> str:
+        """Return the literal of a tsquery; empty where no word is left of the stem."""
+        end = ":*" if self.is_prefix else ""
+        return " <-> ".join(f"'{word}'{end}" for word in self.words)
+
+    def times(self, of_words: Mapping[str, float]) -> float:
+        """Return how often a chunk with these words has the stem."""
+        if self.is_prefix:
+            found = (times for word, times in of_words.items() if word.startswith(self.words[0]))
+            return sum(found)
+        return min(of_words.get(word, 0.0) for word in self.words)

@@ -32,11 +32,12 @@ _FRESHNESS: Final = """
 _LISTED: Final = """
     SELECT url, url_key, title, is_pdf, stored_at, provenance,
         (SELECT count(*) FROM chunks WHERE document_id = documents.id) AS chunks
-    FROM documents WHERE id IN (SELECT value FROM json_each(?)) ORDER BY url_key
+    FROM documents WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY url_key
 """
 _RUNS: Final = """
     SELECT DISTINCT json_extract(provenance, '$.run_id') AS run_id FROM documents
-    WHERE collection_id = ? AND run_id IS NOT NULL ORDER BY run_id
+    WHERE collection_id = ? AND json_extract(provenance, '$.run_id') IS NOT NULL
+    ORDER BY run_id
 """
 _HASHES: Final = """
     SELECT url_key, content_hash FROM documents WHERE collection_id = :collection

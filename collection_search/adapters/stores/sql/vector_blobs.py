@@ -11,6 +11,8 @@ from ....errors import StoreError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .connection import Connection
+
 
 def to_blob(vector: NDArray[np.float32] | None) -> bytes | None:
     """Return the vector as little-endian float32. Raises StoreError when it is not finite."""
@@ -34,3 +36,13 @@ def from_blob(blob: bytes | None) -> NDArray[np.float32] | None:
     if blob is None:
         return None
     return np.frombuffer(blob, dtype="<f4")
+
+
+def other_size(connection: Connection, collection: int, asked: int, stored: int) -> str:
+    """Return why a question's vector cannot be compared with those of a collection."""
+    row = connection.execute("SELECT * FROM collections WHERE id = ?", (collection,)).fetchone()
+    return (
+        f"The vectors of collection {row['name']!r} have {stored} dimensions, that of the"
+        f" question has {asked}: {row['embedder']} has changed. Embed the collection anew:"
+        f" collection-search collections reembed {row['name']!r}."
+    )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
 from ....errors import StoreError
-from ..sql.vector_blobs import require_finite
+from ..sql.vector_blobs import other_size, require_finite
 from .cosines import Comparison, RoughCosines
 from .vector_codes import MAX_SIZE
 from .vector_matrix import VectorMatrix
@@ -130,7 +130,7 @@ class VectorCache:
         self._drop_outdated(connection, but=collection)
         matrix = self._matrix(connection, collection)
         if len(matrix.ids) and matrix.size != one.size:
-            raise StoreError(_other_size(connection, collection, one.size, matrix.size))
+            raise StoreError(other_size(connection, collection, one.size, matrix.size))
         places = None if documents is None else matrix.places(documents)
         ids = matrix.ids if places is None else matrix.ids[places]
 
@@ -276,15 +276,6 @@ def _warn(matrix: VectorMatrix, database: str, reason: str, advice: str) -> None
         database,
         reason,
         advice,
-    )
-
-
-def _other_size(connection: SQLiteConnection, collection: int, asked: int, stored: int) -> str:
-    row = connection.execute("SELECT * FROM collections WHERE id = ?", (collection,)).fetchone()
-    return (
-        f"The vectors of collection {row['name']!r} have {stored} dimensions, that of the"
-        f" question has {asked}: {row['embedder']} has changed. Embed the collection anew:"
-        f" collection-search collections reembed {row['name']!r}."
     )
 
 
