@@ -227,7 +227,8 @@ class SearchContext(RunChoices):
         """Return the store: staging, ledger and collections. Raises ConfigError, StoreError."""
         if self.store is not None:
             return self.store
-        return await adapter_of(self.using(), "stores", "sqlite")  # type: ignore[no-any-return]
+        settings = self.using()
+        return await adapter_of(settings, "stores", settings.engine)  # type: ignore[no-any-return]
 
     async def usage(self) -> UsageStore | None:
         """Return the store of spending and answers; None for a replay and where it is unusable."""

@@ -247,7 +247,8 @@ class CollectionReviewGraph:
         if self._checkpointer is not None:
             yield build_graph(review=True, checkpointer=self._checkpointer)
             return
-        checkpoints = await adapter_of(self.context.using(), "checkpoints", "sqlite")
+        settings = self.context.using()
+        checkpoints = await adapter_of(settings, "checkpoints", settings.engine)
         async with checkpoints.open() as saver:
             yield build_graph(review=True, checkpointer=saver)
 

@@ -42,9 +42,9 @@ async def serve_runs(app: FastAPI) -> AsyncIterator[None]:
     settings = await offload(base.using)
     base = app.state.context = base.model_copy(update={"settings": settings})
     async with AsyncExitStack() as stack:
-        checkpoints = await adapter_of(settings, "checkpoints", "sqlite")
+        checkpoints = await adapter_of(settings, "checkpoints", settings.engine)
         saver = await stack.enter_async_context(checkpoints.open())
-        store = await adapter_of(settings, "runs", "sqlite")
+        store = await adapter_of(settings, "runs", settings.engine)
         manager = await offload(_manager, base, store, saver)
         app.state.runs = manager
         stack.push_async_callback(manager.close)

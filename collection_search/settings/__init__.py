@@ -8,7 +8,7 @@ variables have their usual names. The environment wins.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import PrivateAttr, SecretStr, ValidationError
 from pydantic_settings import (
@@ -130,6 +130,17 @@ class Settings(SettingsTable):
 
     def _from_keyring(self, name: str) -> SecretStr | None:
         return SecretStr(read_key(name)) if name in self._stored else None
+
+    @property
+    def engine(self) -> Literal["sqlite", "postgres"]:
+        """The database that has collections, ledger, runs, checkpoints and spending."""
+        return "sqlite" if self.database_url is None else "postgres"
+
+    def postgres_url(self) -> str:
+        """Return the address of the PostgreSQL database. Raises ConfigError without one."""
+        if self.database_url is None:
+            raise ConfigError("No database is set. Set COLLECTION_SEARCH_DATABASE_URL.")
+        return self.database_url.get_secret_value()
 
     @property
     def collections_path(self) -> Path:

@@ -211,7 +211,7 @@ def quota_left(settings: Settings, adapter: object) -> int | None:
 def _quota(settings: Settings, source: str, access: ProviderAccess) -> Quota | None:
     if access.quota is None:
         return None
-    store = make_adapter(settings, "usage", "sqlite")
+    store = make_adapter(settings, "usage", settings.engine)
     return Quota(store, key_id(source), access.quota, access.quota_period)
 
 

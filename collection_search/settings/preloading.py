@@ -88,7 +88,7 @@ def needed_adapters(
     if isinstance(model, str):
         yield "models", model
     if choices.usage_store is None:
-        yield "usage", "sqlite"
+        yield "usage", settings.engine
     provider = choices.provider or settings.provider
     if isinstance(provider, str) and provider != "auto":
         is_described = settings.described(provider.partition(":")[0])

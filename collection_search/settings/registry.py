@@ -61,6 +61,7 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
         "openai": "collection_search.adapters.embeddings.openai:OpenAIEmbedder",
     },
     "checkpoints": {
+        "postgres": "collection_search.adapters.checkpoints.postgres:PostgresCheckpoints",
         "sqlite": "collection_search.adapters.checkpoints.sqlite:SQLiteCheckpoints",
     },
     "graphs": {
@@ -70,8 +71,14 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
     "rerankers": {
         "local": "collection_search.adapters.rerankers.cross_encoder:CrossEncoder",
     },
-    "runs": {"sqlite": "collection_search.adapters.stores.sqlite.run_history:SQLiteRuns"},
-    "stores": {"sqlite": "collection_search.adapters.stores.sqlite:SQLiteStore"},
+    "runs": {
+        "postgres": "collection_search.adapters.stores.postgres.run_history:PostgresRuns",
+        "sqlite": "collection_search.adapters.stores.sqlite.run_history:SQLiteRuns",
+    },
+    "stores": {
+        "postgres": "collection_search.adapters.stores.postgres:PostgresStore",
+        "sqlite": "collection_search.adapters.stores.sqlite:SQLiteStore",
+    },
     "triggers": {
         "graph": "collection_search.graphs.universal_ingestion:GraphTrigger",
         "ledger": "collection_search.tools.ingest:LedgerTrigger",
@@ -81,7 +88,10 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
         "langfuse": "collection_search.adapters.tracing.langfuse:LangfuseSink",
     },
     "metrics": {"prometheus": "collection_search.adapters.metrics.prometheus:PrometheusMetrics"},
-    "usage": {"sqlite": "collection_search.adapters.stores.sqlite.usage:SQLiteUsage"},
+    "usage": {
+        "postgres": "collection_search.adapters.stores.postgres.usage:PostgresUsage",
+        "sqlite": "collection_search.adapters.stores.sqlite.usage:SQLiteUsage",
+    },
 }
 
 JSON_API: Final = "json_api"

@@ -50,6 +50,12 @@ MetricsPrefix = Annotated[
 ]
 
 
+def _require_postgres(url: SecretStr) -> SecretStr:
+    """Return the address; the message never shows it, since it may have a password."""
+    wanted = require_form("postgres(ql)?://.+", "give an address, as postgresql://user@host/name")
+    return SecretStr(wanted(url.get_secret_value()))
+
+
 class SettingsTable(ServerTable, RankingTable, PriceTable):
     """One field per setting; other modules use its subclass `Settings`."""
 
@@ -76,6 +82,11 @@ class SettingsTable(ServerTable, RankingTable, PriceTable):
     home: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("collection-search"),
         description="Folder of the databases.",
+    )
+    database_url: Annotated[SecretStr, AfterValidator(_require_postgres)] | None = Field(
+        default=None,
+        description="PostgreSQL with pgvector for all data, as postgresql://user@host/name;"
+        " without it, files in the folder home.",
     )
     tenant: Name = Field(default="local", description="Tenant of the command and of plain calls.")
 

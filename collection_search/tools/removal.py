@@ -141,7 +141,8 @@ compact_store = blocking(acompact_store, "compact_store")
 
 async def _delete_runs(context: SearchContext, thread_ids: Iterable[str]) -> None:
     """Delete paused runs from the checkpoints of the data folder."""
-    checkpoints = await adapter_of(context.using(), "checkpoints", "sqlite")
+    settings = context.using()
+    checkpoints = await adapter_of(settings, "checkpoints", settings.engine)
     await checkpoints.delete(thread_ids)
 
 
@@ -150,9 +151,9 @@ async def _delete_served(
 ) -> list[str]:
     """Delete the runs of a server of the data folder, and return their ids."""
     settings = context.using()
-    if not await offload(settings.runs_path.exists):
+    if settings.engine == "sqlite" and not await offload(settings.runs_path.exists):
         return []
-    runs = await adapter_of(settings, "runs", "sqlite")
+    runs = await adapter_of(settings, "runs", settings.engine)
     return await offload(runs.delete, tenant_id, collection=collection)
 
 

@@ -15,12 +15,16 @@ from collection_search.testing.stores import (
     LedgerContract,
     StagingContract,
 )
+from collection_search.testing.stores.server_runs import RunStoreContract
+from collection_search.testing.stores.usage import UsageContract
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from collection_search.adapters.stores.postgres import PostgresStore
+    from collection_search.adapters.stores.postgres.run_history import PostgresRuns
+    from collection_search.adapters.stores.postgres.usage import PostgresUsage
 
 pytestmark = [
     pytest.mark.server,
@@ -28,9 +32,11 @@ pytestmark = [
 ]
 
 
-class _Postgres:
+class _Served:
     server: ClassVar[PostgresServer]
 
+
+class _Postgres(_Served):
     def storage(self, folder: Path, **options: Any) -> PostgresStore:
         from collection_search.adapters.stores.postgres import PostgresStore
 
@@ -39,7 +45,7 @@ class _Postgres:
 
 @pytest.fixture(scope="module", autouse=True)
 def _served() -> Iterator[None]:
-    with postgres_server() as _Postgres.server:
+    with postgres_server() as _Served.server:
         yield
 
 
@@ -72,3 +78,27 @@ class TestPostgresGates(_Postgres, GateStoreContract):
             "from collection_search.adapters.stores.postgres import PostgresStore\n"
             f"gates = PostgresStore({self.server.url!r}, schema={schema_of(folder)!r}).gates"
         )
+
+
+class TestPostgresUsage(_Served, UsageContract):
+    """Quotas, answers and spending in PostgreSQL."""
+
+    def usage(self, folder: Path, *, clock: Callable[[], float]) -> PostgresUsage:
+        from collection_search.adapters.stores.postgres.usage import PostgresUsage
+
+        return PostgresUsage(self.server.url, schema=schema_of(folder), clock=clock)
+
+    def source(self, folder: Path) -> str:
+        return (
+            "from collection_search.adapters.stores.postgres.usage import PostgresUsage\n"
+            f"usage = PostgresUsage({self.server.url!r}, schema={schema_of(folder)!r})"
+        )
+
+
+class TestPostgresRuns(_Served, RunStoreContract):
+    """The server's runs in PostgreSQL."""
+
+    def open_runs(self, folder: Path, *, clock: Callable[[], float]) -> PostgresRuns:
+        from collection_search.adapters.stores.postgres.run_history import PostgresRuns
+
+        return PostgresRuns(self.server.url, schema=schema_of(folder), clock=clock)

@@ -75,7 +75,8 @@ async def check_embedder(
 
 async def check_store(settings: Settings, *, tenant: str, limit_s: float) -> Finding:
     """Return whether the database can be opened, and the number of the tenant's collections."""
-    finding = Finding("store", "sqlite", configured_by=where_set(settings, "home"))
+    cause = "home" if settings.database_url is None else "database_url"
+    finding = Finding("store", settings.engine, configured_by=where_set(settings, cause))
     return await run_check(finding, _opened(settings, finding, tenant), limit_s=limit_s)
 
 
@@ -153,9 +154,9 @@ def _refused(finding: Finding, error: ModelError) -> Finding:
 
 async def _opened(settings: Settings, finding: Finding, tenant: str) -> Finding:
     await offload(settings.prepared_home)
-    store = await adapter_of(settings, "stores", "sqlite")
+    store = await adapter_of(settings, "stores", settings.engine)
     count = len(await offload(store.collections.collections, tenant))
-    detail = f"{settings.collections_path}, {count} collection{'s' * (count != 1)} of {tenant}"
+    detail = f"{store.name}, {count} collection{'s' * (count != 1)} of {tenant}"
     return replace(finding, state="ok", reachable=True, detail=detail)
 
 

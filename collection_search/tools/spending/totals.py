@@ -58,4 +58,5 @@ def total_as_json(total: SpendTotal) -> dict[str, Any]:
 async def _ledger(context: SearchContext) -> SpendLedger:
     if context.usage_store is not None:
         return context.usage_store
-    return await adapter_of(context.using(), "usage", "sqlite")  # type: ignore[no-any-return]
+    settings = context.using()
+    return await adapter_of(settings, "usage", settings.engine)  # type: ignore[no-any-return]

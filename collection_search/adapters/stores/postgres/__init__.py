@@ -10,12 +10,14 @@ from ..sql.gates import SQLGates
 from ..sql.ledger import SQLLedger
 from ..sql.staging import SQLStaging
 from .collections import PostgresCollections
-from .database import PostgresDatabase
+from .database import SCHEMA, PostgresDatabase
 from .document_rows import PostgresRows
 from .turns import next_row_in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ....settings import Settings
 
 __all__ = ["PostgresStore"]
 
@@ -30,7 +32,7 @@ class PostgresStore:
         self,
         url: str,
         *,
-        schema: str = "collection_search",
+        schema: str = SCHEMA,
         max_attempts: int = 5,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -48,6 +50,16 @@ class PostgresStore:
         self.comparisons = SQLComparisons(database, clock=clock)
         self._database = database
 
+    @property
+    def name(self) -> str:
+        """Return the database, without user and password."""
+        return self._database.name
+
     def close(self) -> None:
         """Close the connections."""
         self._database.close()
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> PostgresStore:
+        """Open the database of these settings. Raises ConfigError or StoreError."""
+        return cls(settings.postgres_url(), max_attempts=settings.ingest_max_attempts)

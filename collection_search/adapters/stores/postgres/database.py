@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, LiteralString, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 from psycopg.types.string import StrDumperUnknown
@@ -11,7 +13,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from ....contracts.collection import TenantScope
 from .dialect import translate
-from .failures import translate_failure
+from .failures import place_of, translate_failure
 from .rows import named_rows
 from .schema import migrate
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
     from ..sql.connection import Values, Whose
 
+SCHEMA: Final = "collection_search"
+"""Name of the schema in the database."""
 MAX_CONNECTIONS: Final = 10
 """Connections of one process; a call waits for a free one."""
 WAIT_S: Final = 30.0
@@ -45,13 +49,13 @@ class PostgresConnection:
 
     def execute(self, statement: str, values: Values = (), /) -> psycopg.Cursor[Any]:
         """Run one statement."""
-        return self.raw.execute(_query(statement), values)
+        return self.raw.execute(translate(statement).encode(), values)
 
     def executemany(self, statement: str, values: Iterable[Values], /) -> None:
         """Run one statement with each of these values."""
         many = list(values)
         if many:
-            self.raw.cursor().executemany(_query(statement), many)
+            self.raw.cursor().executemany(translate(statement).encode(), many)
 
     def enable_secure_delete(self) -> None:
         """Do nothing: what is deleted goes with the next vacuum."""
@@ -64,27 +68,22 @@ class PostgresDatabase:
     security. It is undone as a whole when its block raises.
     """
 
-    def __init__(self, url: str, *, schema: str = "collection_search") -> None:
+    def __init__(
+        self, url: str, *, schema: str = SCHEMA, max_connections: int = MAX_CONNECTIONS
+    ) -> None:
         self.schema = schema
-        self._pool = ConnectionPool(
-            url,
-            min_size=0,
-            max_size=MAX_CONNECTIONS,
-            timeout=WAIT_S,
-            open=False,
-            configure=_configure,
-            kwargs={
-                "autocommit": True,
-                "cursor_factory": psycopg.ClientCursor,
-                "row_factory": named_rows,
-                "options": f"-c search_path={schema},public",
-                "application_name": "collection-search",
-            },
-        )
-        with self._failures():
-            self._pool.open()
-            with self._pool.connection() as connection:
-                migrate(connection, schema)
+        self._url = url
+        self._max_connections = max_connections
+        self._lock = threading.Lock()
+        self._pool: ConnectionPool[psycopg.Connection[Any]] | None = None
+        self._pid = os.getpid()
+        with self._connected() as connection:
+            migrate(connection, schema)
+
+    @property
+    def name(self) -> str:
+        """Return the name of the server with the database and schema, without a password."""
+        return f"{place_of(self._url)}/{self.schema}"
 
     @contextmanager
     def read(self, whose: Whose, /) -> Iterator[PostgresConnection]:
@@ -101,14 +100,21 @@ class PostgresDatabase:
         with self._transaction(begin, values) as connection:
             yield connection
 
+    def truncate_log(self) -> bool:
+        """Do nothing: the server keeps its log for itself."""
+        return True
+
     def close(self) -> None:
-        """Close the connections; the next call fails."""
-        self._pool.close()
+        """Close the connections; the next call opens others."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None and self._pid == os.getpid():
+            pool.close()
 
     @contextmanager
     def _transaction(self, begin: str, values: list[str]) -> Iterator[PostgresConnection]:
-        with self._failures(), self._pool.connection() as connection:
-            connection.execute(cast("LiteralString", begin), values)
+        with self._connected() as connection:
+            connection.execute(begin.encode(), values)
             try:
                 yield PostgresConnection(connection)
                 connection.execute("COMMIT")
@@ -118,11 +124,36 @@ class PostgresDatabase:
                 raise
 
     @contextmanager
-    def _failures(self) -> Iterator[None]:
+    def _connected(self) -> Iterator[psycopg.Connection[Any]]:
         try:
-            yield
+            with self._opened().connection() as connection:
+                yield connection
         except (psycopg.Error, PoolTimeout) as error:
-            raise translate_failure(self._pool.conninfo, error) from error
+            raise translate_failure(self._url, error) from error
+
+    def _opened(self) -> ConnectionPool[psycopg.Connection[Any]]:
+        """Return the pool of this process: a forked child must not use its parent's connections."""
+        with self._lock:
+            if self._pool is None or self._pid != os.getpid():
+                self._pid, self._pool = os.getpid(), self._new_pool()
+            return self._pool
+
+    def _new_pool(self) -> ConnectionPool[psycopg.Connection[Any]]:
+        return ConnectionPool(
+            self._url,
+            min_size=0,
+            max_size=self._max_connections,
+            timeout=WAIT_S,
+            open=True,
+            configure=_configure,
+            kwargs={
+                "autocommit": True,
+                "cursor_factory": psycopg.ClientCursor,
+                "row_factory": named_rows,
+                "options": f"-c search_path={self.schema},public",
+                "application_name": "collection-search",
+            },
+        )
 
 
 class _TextDumper(StrDumperUnknown):
@@ -134,11 +165,6 @@ class _TextDumper(StrDumperUnknown):
 
 def _configure(connection: psycopg.Connection[Any]) -> None:
     connection.adapters.register_dumper(str, _TextDumper)
-
-
-def _query(statement: str) -> LiteralString:
-    """Return the statement in PostgreSQL's dialect; values never stand in it."""
-    return cast("LiteralString", translate(statement))
 
 
 def _tenant_of(whose: Whose) -> str:

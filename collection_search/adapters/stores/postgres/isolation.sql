@@ -69,3 +69,19 @@ CREATE POLICY of_tenant ON gate_contents
 ALTER TABLE prepared_vectors ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_tenant ON prepared_vectors
     USING (is_open() OR EXISTS (SELECT 1 FROM chunks WHERE chunks.id = chunk_id));
+
+ALTER TABLE answers ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON answers USING (is_open(tenant_id));
+
+ALTER TABLE spend ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON spend USING (is_open(tenant_id));
+
+ALTER TABLE run_questions ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON run_questions USING (is_open(tenant_id));
+
+ALTER TABLE runs ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON runs USING (is_open(tenant_id));
+
+ALTER TABLE events ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON events
+    USING (is_open() OR EXISTS (SELECT 1 FROM runs WHERE runs.id = run));

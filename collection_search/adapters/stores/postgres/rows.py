@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from psycopg import Cursor
     from psycopg.rows import RowMaker
 
@@ -30,9 +28,5 @@ def named_rows(cursor: Cursor[Any]) -> RowMaker[NamedRow]:
     """Make rows of a cursor's result: a row factory of psycopg."""
     columns = cursor.description or ()
     places = {column.name: place for place, column in enumerate(columns)}
-    made = type("NamedRow", (NamedRow,), {"__slots__": (), "places": places})
-
-    def make(values: Sequence[Any]) -> NamedRow:
-        return made(values)
-
-    return make
+    row = type("NamedRow", (NamedRow,), {"__slots__": (), "places": places})
+    return cast("RowMaker[NamedRow]", row)

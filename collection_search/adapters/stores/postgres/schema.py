@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, LiteralString, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from psycopg import sql
 
@@ -31,13 +31,15 @@ def migrate(connection: psycopg.Connection[Any], schema: str) -> None:
             )
         if version == 0:
             connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
-            connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
+            connection.execute(
+                sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema))
+            )
             connection.execute("CREATE TABLE schema_version (version integer NOT NULL)")
             connection.execute("INSERT INTO schema_version VALUES (0)")
         for step in range(version + 1, VERSION + 1):
             for name in _SCRIPTS[step]:
                 script = Path(__file__).with_name(name).read_text("utf-8")
-                connection.execute(cast("LiteralString", script))
+                connection.execute(script.encode())
         connection.execute("UPDATE schema_version SET version = %s", [VERSION])
 
 

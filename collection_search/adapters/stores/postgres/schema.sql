@@ -238,3 +238,76 @@ CREATE TABLE comparisons (
     facts text NOT NULL                 -- JSON
 );
 CREATE INDEX comparisons_by_collection ON comparisons (tenant_id, collection);
+
+CREATE TABLE quotas (
+    provider text NOT NULL,
+    key_id text NOT NULL,
+    period text NOT NULL,               -- 2026-11 or 2026-11-21
+    used bigint NOT NULL,               -- with open reservations
+    PRIMARY KEY (provider, key_id, period)
+);
+
+CREATE TABLE answers (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    tenant_id text NOT NULL,
+    kind text NOT NULL,
+    key_hash bytea NOT NULL,            -- keys hold queries, which are private and long
+    payload bytea NOT NULL,
+    stored_at double precision NOT NULL,
+    UNIQUE (tenant_id, kind, key_hash)
+);
+CREATE INDEX answers_by_age ON answers (stored_at, id);
+
+CREATE TABLE spend (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    tenant_id text NOT NULL,
+    run_id text NOT NULL,
+    at double precision NOT NULL,
+    kind text NOT NULL CHECK (kind IN ('search', 'chat', 'embedding', 'crawl')),
+    name text NOT NULL,
+    requests integer NOT NULL,
+    input_tokens integer NOT NULL,
+    output_tokens integer NOT NULL,
+    cost_usd text,                      -- a decimal number; NULL: not known
+    cached integer NOT NULL
+);
+CREATE INDEX spend_by_time ON spend (tenant_id, at);
+CREATE INDEX spend_by_run ON spend (tenant_id, run_id);
+
+-- What runs were asked.
+CREATE TABLE run_questions (
+    tenant_id text NOT NULL,
+    run_id text NOT NULL,
+    question text NOT NULL,
+    PRIMARY KEY (tenant_id, run_id)
+);
+
+-- The runs of the HTTP server and their events.
+CREATE TABLE runs (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- the order of their beginning
+    run_id text NOT NULL UNIQUE,
+    tenant_id text NOT NULL,
+    collection text NOT NULL,
+    status text NOT NULL
+        CHECK (status IN ('running', 'waiting', 'done', 'failed', 'cancelled', 'interrupted')),
+    owner text NOT NULL,                -- empty: nobody executes it or cleans up after it
+    created_at double precision NOT NULL,
+    ended_at double precision,
+    outcome text,
+    gate_id text,
+    facts text NOT NULL,                -- JSON: what was asked, and by whom
+    error text,                         -- JSON
+    output text,                        -- JSON
+    pages text,                         -- JSON
+    last_event integer NOT NULL DEFAULT 0
+);
+CREATE INDEX runs_of_tenant ON runs (tenant_id, id);
+CREATE INDEX runs_at_work ON runs (id) WHERE status = 'running' OR owner != '';
+
+CREATE TABLE events (
+    run bigint NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    number integer NOT NULL,            -- from 1, without gaps
+    type text NOT NULL,
+    data text NOT NULL,                 -- JSON
+    PRIMARY KEY (run, number)
+);

@@ -69,3 +69,7 @@ class Database(Protocol):
     def write(self, whose: Whose, /) -> AbstractContextManager[Connection]:
         """Open a transaction that writes; no other one of the same collection runs beside it."""
         ...
+
+    def truncate_log(self) -> bool:
+        """Empty the log where it still has deleted rows; False when somebody reads it now."""
+        ...

@@ -15,16 +15,6 @@ if TYPE_CHECKING:
     from ....contracts.collection import Vectors
     from .connection import Connection
 
-# Made on first use, so that a database of an earlier version needs no migration.
-_TABLE: Final = """
-    CREATE TABLE IF NOT EXISTS prepared_vectors (
-        id INTEGER PRIMARY KEY,
-        chunk_id INTEGER NOT NULL REFERENCES chunks ON DELETE CASCADE,
-        embedder TEXT NOT NULL,
-        vector BLOB NOT NULL,
-        UNIQUE (chunk_id, embedder)
-    )
-"""
 _CHUNKS: Final = (
     "chunks JOIN documents ON documents.id = document_id AND collection_id = :collection"
 )
@@ -39,7 +29,6 @@ def find_pending(
     connection: Connection, collection: int | None, embedder: str, limit: int
 ) -> PendingVectors:
     """Return the next chunks without a prepared vector of this embedder, and their number."""
-    connection.execute(_TABLE)
     of = {"collection": collection, "embedder": embedder, "limit": limit}
     total, done = connection.execute(
         f"SELECT count(*), count(*) FILTER (WHERE {_PREPARED}) FROM {_CHUNKS}", of
@@ -62,7 +51,6 @@ def store_prepared(
     Skips chunks that are gone or have another text or title now: SQLite reuses ids. Deletes vectors
     of another size, which the embedder made before it changed.
     """
-    connection.execute(_TABLE)
     of = {"collection": collection, "embedder": embedder}
     _drop_other_sizes(connection, of, 4 * vectors.shape[1])
     connection.executemany(
@@ -97,7 +85,6 @@ def swap_vectors(connection: Connection, collection: int, embedder: str | None) 
 
     Claimed pages return to the queue, since their workers use the old embedder.
     """
-    connection.execute(_TABLE)
     of = {"collection": collection, "embedder": embedder}
     missing = f"SELECT 1 FROM {_CHUNKS} WHERE NOT {_PREPARED} LIMIT 1"
     if embedder is not None and connection.execute(missing, of).fetchone():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ....text.clean import to_unicode
 
@@ -11,17 +11,6 @@ if TYPE_CHECKING:
 
     from ....ports.usage import SpendEntry
     from .connection import Connection
-
-# Made on first use, so that a file of an earlier version needs no migration.
-_TABLE: Final = """
-    CREATE TABLE IF NOT EXISTS run_questions (
-        tenant_id TEXT NOT NULL,
-        run_id TEXT NOT NULL,
-        question TEXT NOT NULL,
-        PRIMARY KEY (tenant_id, run_id)
-    ) WITHOUT ROWID
-"""
-_IS_MADE: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'run_questions'"
 
 
 def keep_questions(connection: Connection, entries: Sequence[SpendEntry]) -> None:
@@ -32,7 +21,6 @@ def keep_questions(connection: Connection, entries: Sequence[SpendEntry]) -> Non
         if entry.question
     ]
     if rows:
-        connection.execute(_TABLE)
         connection.executemany(
             "INSERT INTO run_questions VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows
         )
@@ -42,8 +30,6 @@ def read_questions(
     connection: Connection, tenant_id: str, run_id: str | None = None
 ) -> dict[str, str]:
     """Return the questions of one of a tenant's runs, or of all, by the ids of the runs."""
-    if connection.execute(_IS_MADE).fetchone() is None:
-        return {}
     rows = connection.execute(
         "SELECT run_id, question FROM run_questions"
         " WHERE tenant_id = :tenant AND run_id = coalesce(:run, run_id)",
@@ -54,8 +40,7 @@ def read_questions(
 
 def forget_questions(connection: Connection) -> None:
     """Delete the questions of runs whose spending is no longer kept."""
-    if connection.execute(_IS_MADE).fetchone() is not None:
-        connection.execute(
-            "DELETE FROM run_questions WHERE NOT EXISTS (SELECT 1 FROM spend WHERE"
-            " spend.tenant_id = run_questions.tenant_id AND spend.run_id = run_questions.run_id)"
-        )
+    connection.execute(
+        "DELETE FROM run_questions WHERE NOT EXISTS (SELECT 1 FROM spend WHERE"
+        " spend.tenant_id = run_questions.tenant_id AND spend.run_id = run_questions.run_id)"
+    )

@@ -27,10 +27,10 @@ __all__ = ["COLLECTIONS", "SQLiteStore"]
 
 COLLECTIONS: Final = Schema(
     application_id=int.from_bytes(b"CSDB", "big"),
-    version=6,
+    version=7,
     script=Path(__file__).with_name("schema.sql"),
     migrations={
-        version - 1: Path(__file__).with_name(f"schema_{version}.sql") for version in range(2, 7)
+        version - 1: Path(__file__).with_name(f"schema_{version}.sql") for version in range(2, 8)
     },
     functions={"stems_of": stems_of, "current_key": key_of_row},
 )
@@ -65,6 +65,11 @@ class SQLiteStore:
         self.gates = SQLGates(database, clock=clock)
         self.comparisons = SQLComparisons(database, clock=clock)
         self._database = database
+
+    @property
+    def name(self) -> str:
+        """Return the file."""
+        return str(self._database.path)
 
     def close(self) -> None:
         """Close unused connections and drop cached vectors; the next call opens a connection."""

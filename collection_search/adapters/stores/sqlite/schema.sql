@@ -241,3 +241,12 @@ CREATE TABLE IF NOT EXISTS comparisons (
     facts TEXT NOT NULL                 -- JSON
 );
 CREATE INDEX IF NOT EXISTS comparisons_by_collection ON comparisons (tenant_id, collection);
+
+-- New vectors, prepared beside those in use.
+CREATE TABLE IF NOT EXISTS prepared_vectors (
+    id INTEGER PRIMARY KEY,
+    chunk_id INTEGER NOT NULL REFERENCES chunks ON DELETE CASCADE,
+    embedder TEXT NOT NULL,
+    vector BLOB NOT NULL,
+    UNIQUE (chunk_id, embedder)
+);

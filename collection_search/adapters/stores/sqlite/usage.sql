@@ -34,3 +34,11 @@ CREATE TABLE spend (
 );
 CREATE INDEX spend_by_time ON spend (tenant_id, at);
 CREATE INDEX spend_by_run ON spend (tenant_id, run_id);
+
+-- What runs were asked.
+CREATE TABLE IF NOT EXISTS run_questions (
+    tenant_id TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    question TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, run_id)
+) WITHOUT ROWID;

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from collection_search.adapters.stores.sqlite import answer_cache as answers
-from collection_search.adapters.stores.sqlite.answer_cache import AnswerQueue
+from collection_search.adapters.stores.sql import answer_cache as answers
 from collection_search.adapters.stores.sqlite.database import Database
 from collection_search.adapters.stores.sqlite.usage import USAGE, SQLiteUsage
 
@@ -125,12 +124,11 @@ def test_a_forked_child_leaves_it_to_its_parent(store: SQLiteUsage, tmp_path: Pa
     assert sorted(found.values()) == sorted([b"1", str(os.getpid()).encode()])
 
 
-def test_a_file_has_one_queue(tmp_path: Path, database: Database) -> None:
+def test_a_file_has_one_queue(tmp_path: Path) -> None:
     """However its path is written."""
     (tmp_path / "sub").mkdir()
-    other = Database(tmp_path / "sub" / ".." / "usage.db", USAGE)
-    queue = AnswerQueue.of(database, "", str.encode, 9)
-    assert AnswerQueue.of(other, "", str.encode, 9) is queue
+    other = tmp_path / "sub" / ".." / "usage.db"
+    assert SQLiteUsage(tmp_path / "usage.db")._answers is SQLiteUsage(other)._answers
 
 
 def test_texts_of_an_older_file_are_read(store: SQLiteUsage, tmp_path: Path) -> None:

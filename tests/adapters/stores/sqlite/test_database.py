@@ -129,7 +129,7 @@ def test_a_newer_schema_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(StoreError, match=r"another version .*schema 99, not 6"):
+    with pytest.raises(StoreError, match=r"another version .*schema 99, not 7"):
         SQLiteStore(path)
 
 

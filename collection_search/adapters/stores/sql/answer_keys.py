@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .database import Database
+    from .connection import Database
 
 FRESH_S: Final = 5.0
 """Age up to which the index counts as complete; it may lack newer answers of other processes."""
@@ -82,11 +82,9 @@ class KeyIndex:
     def _read(self, last_id: int) -> tuple[bytearray, int]:
         """Return the keys of the rows after that id, one after the other, and the last row's id."""
         found = bytearray()
-        with self._database.read() as connection:
-            cursor = connection.cursor()
-            cursor.row_factory = None
+        with self._database.read(None) as connection:
             while len(found) <= MAX_INDEXED * _BYTES:
-                rows = cursor.execute(_KEYS, (last_id, _STEP)).fetchall()
+                rows = connection.execute(_KEYS, (last_id, _STEP)).fetchall()
                 found += b"".join(_short(key) for _, key in rows)
                 last_id = rows[-1][0] if rows else last_id
                 if len(rows) < _STEP:

@@ -1,28 +1,29 @@
-"""Cached answers of a SQLite file: a queue that a thread writes."""
+"""Cached answers: a queue that a thread writes into the database."""
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
 from ....errors import StoreError
 from ....runtime.failure_log import log_failure
 from ....runtime.write_behind import write_behind
 from .answer_keys import KeyIndex
-from .answer_space import make_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from ....ports.usage import Payload
-    from .database import Database
+    from .connection import Database
 
     Place = tuple[str, str, str]
+    MakeRoom = Callable[[Any, int, int], None]
+    """Deletes old answers where new ones of so many bytes would pass a limit."""
 
 LINGER_S: Final = 0.05
 """Wait before a write, so that one transaction writes many answers."""
@@ -33,7 +34,18 @@ CHECKS: Final = 100
 MAX_QUEUED: Final = 8_192
 """Answers that may wait; those of searches take 20 to 50 MB."""
 
+_PUT: Final = """
+    INSERT INTO answers (tenant_id, kind, key_hash, payload, stored_at) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (tenant_id, kind, key_hash)
+    DO UPDATE SET payload = excluded.payload, stored_at = excluded.stored_at
+"""
+
 logger = logging.getLogger(__name__)
+
+
+def hash_key(key: str) -> bytes:
+    """Return what a key is stored by: keys hold queries, which are private and long."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,23 +71,18 @@ class AnswerQueue:
     a warning, and their answers are lost. Waiting answers are written when the process ends.
     """
 
-    def __init__(
-        self, database: Database, insert: str, hashed: Callable[[str], bytes], max_bytes: int
-    ) -> None:
-        self._database, self._insert, self._hashed = database, insert, hashed
+    def __init__(self, name: str, database: Database, make_room: MakeRoom, max_bytes: int) -> None:
+        self._name, self._database, self._make_room = name, database, make_room
         self._max_bytes = max_bytes
         self._is_failing = False
         self.reset()
 
     @classmethod
-    def of(
-        cls, database: Database, insert: str, hashed: Callable[[str], bytes], max_bytes: int
-    ) -> AnswerQueue:
-        """Return the queue of the database's file; the smallest limit of its size counts."""
-        path = database.path.resolve()
+    def of(cls, name: str, database: Database, make_room: MakeRoom, max_bytes: int) -> AnswerQueue:
+        """Return the queue of the database of this name; the smallest limit of its size counts."""
         with _lock:
-            if (known := _queues.get(path)) is None:
-                known = _queues[path] = cls(database, insert, hashed, max_bytes)
+            if (known := _queues.get(name)) is None:
+                known = _queues[name] = cls(name, database, make_room, max_bytes)
             known._max_bytes = min(known._max_bytes, max_bytes)
         return known
 
@@ -107,7 +114,7 @@ class AnswerQueue:
         if has_room:
             write_behind().call_within(within_s, self._work)
         else:
-            self._complain(StoreError(f"{MAX_QUEUED} answers wait for {self._database.path}."))
+            self._complain(StoreError(f"{MAX_QUEUED} answers wait for {self._name}."))
 
     def lacks(self, tenant_id: str, kind: str, keys: Sequence[str]) -> bool:
         """Return whether none of the keys can be found; False also when that is not known."""
@@ -116,7 +123,7 @@ class AnswerQueue:
             write_behind().call_within(RUN_S, self._work)
         if any((tenant_id, kind, key) in self._rows for key in keys):
             return False
-        return self._index.lacks(map(self._hashed, keys))
+        return self._index.lacks(map(hash_key, keys))
 
     def known(
         self, tenant_id: str, kind: str, keys: Iterable[str], *, oldest: float
@@ -154,7 +161,7 @@ class AnswerQueue:
 
     def _write(self, queued: Mapping[Place, Queued]) -> None:
         rows = [
-            (tenant_id, kind, self._hashed(key), payload, row.stored_at)
+            (tenant_id, kind, hash_key(key), payload, row.stored_at)
             for (tenant_id, kind, key), row in queued.items()
             if (payload := row.made()) is not None
         ]
@@ -163,10 +170,10 @@ class AnswerQueue:
         size = sum(len(row[3]) for row in rows)
         self._unchecked += size
         if self._unchecked > self._max_bytes // CHECKS:
-            make_room(self._database, size, self._max_bytes)
+            self._make_room(self._database, size, self._max_bytes)
             self._unchecked = 0
-        with self._database.write() as connection:
-            connection.executemany(self._insert, rows)
+        with self._database.write(None) as connection:
+            connection.executemany(_PUT, rows)
         self._index.add(row[2] for row in rows)
 
     def _work(self) -> None:
@@ -187,7 +194,7 @@ class AnswerQueue:
 
 
 _lock = threading.Lock()
-_queues: Final[WeakValueDictionary[Path, AnswerQueue]] = WeakValueDictionary()
+_queues: Final[WeakValueDictionary[str, AnswerQueue]] = WeakValueDictionary()
 
 
 def _reset_all() -> None:

@@ -1,0 +1,88 @@
+"""LangGraph's checkpoints in PostgreSQL, beside the collections."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import psycopg
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from psycopg import sql
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from ..stores.postgres.database import SCHEMA, WAIT_S
+from ..stores.postgres.failures import translate_failure
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
+    from ...settings import Settings
+
+MAX_CONNECTIONS: Final = 4
+_ALONE: Final = "SELECT pg_advisory_lock(hashtextextended(%s, 3))"
+
+
+class PostgresCheckpoints:
+    """The checkpoints of runs; servers on several hosts share them."""
+
+    def __init__(self, url: str, *, schema: str = SCHEMA) -> None:
+        self._url = url
+        self._schema = schema
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> PostgresCheckpoints:
+        """Return the checkpoints in the database of these settings. Raises ConfigError."""
+        return cls(settings.postgres_url())
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[AsyncPostgresSaver]:
+        """Open connections and yield their checkpointer, for the running event loop.
+
+        Only plain values are read from it: the graphs' state has no others. Raises StoreError when
+        the database cannot be used.
+        """
+        try:
+            async with self._pool() as pool:
+                await self._set_up(pool)
+                yield AsyncPostgresSaver(pool, serde=_serializer())
+        except (psycopg.Error, PoolTimeout) as error:
+            raise translate_failure(self._url, error) from error
+
+    async def delete(self, thread_ids: Iterable[str]) -> None:
+        """Delete all that is kept of these threads. Raises StoreError."""
+        if threads := list(thread_ids):
+            async with self.open() as saver:
+                for thread_id in threads:
+                    await saver.adelete_thread(thread_id)
+
+    async def _set_up(self, pool: AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]) -> None:
+        """Create or migrate the tables; one process at a time, since LangGraph takes no lock."""
+        async with pool.connection() as connection:
+            await connection.execute(_ALONE, [self._schema])
+            name = sql.Identifier(self._schema)
+            await connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name))
+            await AsyncPostgresSaver(connection, serde=_serializer()).setup()
+            await connection.execute("SELECT pg_advisory_unlock_all()")
+
+    def _pool(self) -> AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]:
+        options: dict[str, Any] = {
+            "autocommit": True,
+            "prepare_threshold": 0,
+            "row_factory": dict_row,
+            "options": f"-c search_path={self._schema},public",
+            "application_name": "collection-search",
+        }
+        return AsyncConnectionPool(
+            self._url,
+            min_size=0,
+            max_size=MAX_CONNECTIONS,
+            timeout=WAIT_S,
+            kwargs=options,
+            open=False,
+        )
+
+
+def _serializer() -> JsonPlusSerializer:
+    return JsonPlusSerializer(allowed_msgpack_modules=None)
