@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,14 +19,16 @@ from .filters import build_filter
 from .word_search import WordSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     from ....contracts.collection import Filters, Vectors
     from ..sql.connection import Connection
     from .filters import DocumentFilter
 
-WORD_POOL = 200
+WORD_POOL: Final = 200
 """Chunks whose words are compared when vectors order them too."""
+_SPARE: Final = 2
+"""Nearest chunks by half precision, as a multiple of those whose exact cosine is wanted."""
 
 
 def find_chunks(
@@ -45,8 +47,10 @@ def find_chunks(
         scores = words.best(limit, wanted)
     else:
         said = words.best(max(limit, WORD_POOL), wanted)
-        near = _cosines(connection, collection, vector, wanted, [*said], limit)
-        scores = fuse_scores(said, near, limit)
+        asked = require_finite(vector).reshape(-1)
+        _check_size(connection, collection, asked.size)
+        near = _nearest(connection, collection, asked, wanted, _SPARE * limit)
+        scores = fuse_scores(said, _cosines(connection, {*near, *said}, asked), limit)
     least = min(heapq.nlargest(limit, scores.values()), default=0.0)
     best = {chunk: score for chunk, score in scores.items() if score >= least}
     chunks = _chunks(connection, collection, best)
@@ -63,30 +67,29 @@ def _stems(connection: Connection, collection: int, question: str) -> list[str]:
     return [part for stem in stems for part in (stem, *split_compound(stem, is_known))]
 
 
-def _cosines(
-    connection: Connection,
-    collection: int,
-    vector: Vectors,
-    wanted: DocumentFilter,
-    others: Sequence[int],
-    limit: int,
-) -> Cosines:
-    """Return the exact cosines of the nearest chunks and of these others."""
-    asked = require_finite(vector).reshape(-1)
-    _check_size(connection, collection, asked.size)
-    of: dict[str, Any] = {**wanted.values, "collection": collection}
-    of |= {"near": to_halfvec(to_blob(asked)), "limit": 2 * limit, "others": list(others)}
+def _nearest(
+    connection: Connection, collection: int, asked: Vectors, wanted: DocumentFilter, limit: int
+) -> list[int]:
+    """Return the ids of about as many of the nearest chunks as half precision can tell."""
+    of: dict[str, Any] = {**wanted.values, "collection": collection, "limit": limit}
     rows = connection.execute(
-        "WITH nearest AS (SELECT chunks.id FROM chunks JOIN documents ON documents.id = document_id"
+        "SELECT chunks.id FROM chunks JOIN documents ON documents.id = document_id"
         f" WHERE part = :collection AND near IS NOT NULL AND {wanted.condition}"
-        " ORDER BY near <=> (:near)::halfvec, chunks.id LIMIT :limit)"
-        " SELECT id, vector FROM chunks WHERE vector IS NOT NULL"
-        " AND (id IN (SELECT id FROM nearest) OR id = ANY(:others)) ORDER BY id",
-        of,
+        " ORDER BY near <=> (:asked)::halfvec, chunks.id LIMIT :limit",
+        of | {"asked": to_halfvec(to_blob(asked))},
+    )
+    return [row["id"] for row in rows]
+
+
+def _cosines(connection: Connection, chunks: Collection[int], asked: Vectors) -> Cosines:
+    """Return the exact cosines of these chunks."""
+    rows = connection.execute(
+        "SELECT id, vector FROM chunks WHERE id = ANY(?) AND vector IS NOT NULL ORDER BY id",
+        (list(chunks),),
     ).fetchall()
     ids = np.array([row["id"] for row in rows], dtype=np.int64)
     stored = np.frombuffer(b"".join(row["vector"] for row in rows), dtype="<f4")
-    return Cosines(ids, stored.reshape(len(rows), asked.size) @ asked)
+    return Cosines(ids, np.einsum("ij,j->i", stored.reshape(len(rows), asked.size), asked))
 
 
 def _check_size(connection: Connection, collection: int, asked: int) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....contracts.collection import Compaction
-from ..sql.collection_ids import find_id
+from ..sql.collection_ids import find_id, require_id
 from ..sql.collections import SQLCollections
 from ..sql.page_removal import delete_by_hand
+from ..sql.reembedding import swap_vectors
 from .chunk_search import find_chunks
-from .document_rows import PostgresRows
+from .document_rows import PostgresRows, copy_vectors
 from .filters import build_filter
 from .removal import delete_collection, delete_tenant, purge
 
@@ -44,6 +45,15 @@ class PostgresCollections(SQLCollections):
             return find_chunks(
                 connection, collection, question, vector, limit=limit, filters=filters
             )
+
+    def change_embedder(self, scope: TenantScope, fingerprint: str | None) -> bool:
+        """Put the prepared vectors, or none, in the place of all others, in one transaction."""
+        with self._database.write(scope) as connection:
+            collection = require_id(connection, scope)
+            if not swap_vectors(connection, collection, fingerprint):
+                return False
+            copy_vectors(connection, collection)
+        return True
 
     def delete_document(self, scope: TenantScope, url_key: str) -> bool:
         """Delete one document with all that is known of its page; False when there was none."""

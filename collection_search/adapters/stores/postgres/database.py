@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -69,11 +70,17 @@ class PostgresDatabase:
     """
 
     def __init__(
-        self, url: str, *, schema: str = SCHEMA, max_connections: int = MAX_CONNECTIONS
+        self,
+        url: str,
+        *,
+        schema: str = SCHEMA,
+        max_connections: int = MAX_CONNECTIONS,
+        wait_s: float = WAIT_S,
     ) -> None:
         self.schema = schema
         self._url = url
         self._max_connections = max_connections
+        self._wait_s = wait_s
         self._lock = threading.Lock()
         self._pool: ConnectionPool[psycopg.Connection[Any]] | None = None
         self._pid = os.getpid()
@@ -108,8 +115,8 @@ class PostgresDatabase:
         """Close the connections; the next call opens others."""
         with self._lock:
             pool, self._pool = self._pool, None
-        if pool is not None and self._pid == os.getpid():
-            pool.close()
+        if pool is not None:
+            _close(pool, self._pid)
 
     @contextmanager
     def _transaction(self, begin: str, values: list[str]) -> Iterator[PostgresConnection]:
@@ -139,11 +146,11 @@ class PostgresDatabase:
             return self._pool
 
     def _new_pool(self) -> ConnectionPool[psycopg.Connection[Any]]:
-        return ConnectionPool(
+        pool = ConnectionPool(
             self._url,
             min_size=0,
             max_size=self._max_connections,
-            timeout=WAIT_S,
+            timeout=self._wait_s,
             open=True,
             configure=_configure,
             kwargs={
@@ -154,6 +161,8 @@ class PostgresDatabase:
                 "application_name": "collection-search",
             },
         )
+        weakref.finalize(self, _close, pool, self._pid)  # also when the process ends
+        return pool
 
 
 class _TextDumper(StrDumperUnknown):
@@ -161,6 +170,12 @@ class _TextDumper(StrDumperUnknown):
 
     def dump(self, obj: str) -> bytes | None:
         return super().dump(obj.replace("\0", "\ufffd"))  # type: ignore[return-value]
+
+
+def _close(pool: ConnectionPool[Any], pid: int) -> None:
+    """Close the pool, unless this is a forked child: the connections are its parent's."""
+    if pid == os.getpid():
+        pool.close()
 
 
 def _configure(connection: psycopg.Connection[Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..sql.documents import DocumentRows
 from ..sql.vector_blobs import from_blob
@@ -10,6 +10,9 @@ from .words import lexemes, to_tsvector
 
 if TYPE_CHECKING:
     from ..sql.connection import Connection
+
+_COPIED: Final = 1_000
+"""Vectors that are read at once."""
 
 
 class PostgresRows(DocumentRows):
@@ -29,6 +32,19 @@ class PostgresRows(DocumentRows):
             " headings, page, table_header, near, words, length)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             rows,
+        )
+
+
+def copy_vectors(connection: Connection, collection: int) -> None:
+    """Write the vectors of a collection anew in half precision, for the search."""
+    query = "SELECT id FROM chunks WHERE part = ? ORDER BY id"
+    ids = [row["id"] for row in connection.execute(query, (collection,))]
+    for first in range(0, len(ids), _COPIED):
+        some = ids[first : first + _COPIED]
+        rows = connection.execute("SELECT id, vector FROM chunks WHERE id = ANY(?)", (some,))
+        connection.executemany(
+            "UPDATE chunks SET near = ? WHERE id = ?",
+            [(to_halfvec(row["vector"]), row["id"]) for row in rows.fetchall()],
         )
 
 

@@ -106,7 +106,8 @@ def _refs(connection: Connection, of: Mapping[str, Any]) -> list[str]:
     rows = connection.execute(
         "SELECT content_ref FROM ledger WHERE collection_id = :id"
         " UNION SELECT extracted_ref FROM ledger WHERE collection_id = :id"
-        " UNION SELECT content_ref FROM session_candidates JOIN sessions ON sessions.id = session_id"
+        " UNION SELECT content_ref FROM session_candidates JOIN sessions"
+        " ON sessions.id = session_id"
         " WHERE tenant_id = :tenant AND collection = :name"
         " UNION SELECT content_ref FROM gate_contents JOIN gates ON gates.id = gate"
         " WHERE tenant_id = :tenant AND collection = :name",

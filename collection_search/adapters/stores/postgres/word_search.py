@@ -6,13 +6,13 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
-from ..sql.filters import DocumentFilter
 from .words import StemQuery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..sql.connection import Connection
+    from ..sql.filters import DocumentFilter
 
 _K1: Final = 1.2
 _B: Final = 0.75

@@ -33,3 +33,10 @@ def find_id(connection: Connection, scope: TenantScope) -> int | None:
         (scope.tenant_id, scope.collection),
     ).fetchone()
     return None if row is None else int(row["id"])
+
+
+def require_id(connection: Connection, scope: TenantScope) -> int:
+    """Return the id of the collection. Raises StoreError when it does not exist."""
+    if (found := find_id(connection, scope)) is None:
+        raise StoreError(f"There is no collection {scope.collection!r} any more.")
+    return found

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ....contracts.collection import StoredDocument
 from ....contracts.embedded_text import told_apart
 from ....contracts.export_row import export_row
-from ....errors import ConfigError, StoreError
+from ....errors import ConfigError
 from . import addresses, crawls, documents, listing, questions, reembedding
-from .collection_ids import ensure_id, find_id
+from .collection_ids import ensure_id, find_id, require_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -133,9 +133,7 @@ class SQLCollections:
     def change_embedder(self, scope: TenantScope, fingerprint: str | None) -> bool:
         """Put the prepared vectors, or none, in the place of all others, in one transaction."""
         with self._database.write(scope) as connection:
-            collection = find_id(connection, scope)
-            if collection is None:
-                raise StoreError(f"There is no collection {scope.collection!r} any more.")
+            collection = require_id(connection, scope)
             return reembedding.swap_vectors(connection, collection, fingerprint)
 
     def collections(self, tenant_id: str) -> list[CollectionInfo]:

@@ -52,7 +52,7 @@ class SQLUsage:
     ) -> bool:
         """Count `count` requests before they are made; False, and nothing counted, at the limit."""
         row = {"provider": provider, "key": key_id, "period": period}
-        with self._database.write(None) as connection:
+        with self._database.write(provider) as connection:  # beside those of other providers
             connection.execute(
                 "INSERT INTO quotas VALUES (:provider, :key, :period, 0) ON CONFLICT DO NOTHING",
                 row,
@@ -68,7 +68,7 @@ class SQLUsage:
     ) -> int:
         """Replace a reservation by what was used; return the new count of the period."""
         row = {"provider": provider, "key": key_id, "period": period}
-        with self._database.write(None) as connection:
+        with self._database.write(provider) as connection:
             if used != reserved:
                 connection.execute(
                     "INSERT INTO quotas VALUES (:provider, :key, :period, :least)"

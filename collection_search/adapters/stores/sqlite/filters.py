@@ -34,7 +34,8 @@ def _has_fact(name: str, values: str) -> str:
 
 _DIALECT: Final = FilterDialect(
     is_pdf=f"CASE WHEN {IS_OWN} THEN coalesce({_OWN_IS_PDF}, is_pdf) ELSE is_pdf END",
-    day=f"CASE WHEN NOT {IS_OWN} THEN published WHEN {_OWN_DAY} GLOB '{_DIGITS}' THEN {_OWN_DAY} END",
+    day=f"CASE WHEN NOT {IS_OWN} THEN published"
+    f" WHEN {_OWN_DAY} GLOB '{_DIGITS}' THEN {_OWN_DAY} END",
     has_fact=_has_fact,
 )
 

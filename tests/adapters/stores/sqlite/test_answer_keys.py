@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from collection_search.adapters.stores.sql.answer_keys import KeyIndex
 from collection_search.adapters.stores.sql import answer_keys as answers
+from collection_search.adapters.stores.sql.answer_keys import KeyIndex
 from collection_search.adapters.stores.sqlite.database import Database
 from collection_search.adapters.stores.sqlite.usage import USAGE
 
