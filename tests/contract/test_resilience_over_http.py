@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from support import ports
 from support.one_a_second import OneASecond
 from support.routes import opened
 from support.scripted_world import INPUT
@@ -401,9 +401,8 @@ PER_S: Final = 2
 @pytest.fixture
 def closed_port() -> Iterator[int]:
     """A port that is ours and at which nobody listens."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        yield held.getsockname()[1]
+    with ports.closed_port() as port:
+        yield port
 
 
 class Dying:

@@ -10,7 +10,6 @@ import asyncio
 import json
 import logging
 import os
-import socket
 import subprocess
 import sys
 from contextlib import ExitStack, suppress
@@ -28,6 +27,7 @@ from support.planted_secrets import (
     leaks,
     quoted,
 )
+from support.ports import closed_port
 from support.scripted_world import INPUT, QUESTION
 
 from collection_search import (
@@ -430,11 +430,10 @@ def test_a_password_of_the_proxy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int | None
 ) -> None:
     """The proxy is dead, asks for another password, or fails, and repeats what it was sent."""
-    with ProviderServer(DIALECTS["tavily"]()) as proxy, socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
+    with ProviderServer(DIALECTS["tavily"]()) as proxy, closed_port() as closed:
         if status:
             proxy.reply(Reply(status, b"who is that?", shows_request=True))
-        port = proxy.base_url.rpartition(":")[2] if status else closed.getsockname()[1]
+        port = proxy.base_url.rpartition(":")[2] if status else closed
         monkeypatch.setenv("HTTPS_PROXY", f"http://me:{quoted('proxy-password')}@127.0.0.1:{port}")
         monkeypatch.setenv("HTTP_PROXY", os.environ["HTTPS_PROXY"])
         told: list[Any] = []
@@ -457,9 +456,8 @@ def test_a_password_of_the_proxy(
 
 def variables(world: World) -> dict[str, str]:
     """Return the environment of the command, with a secret in all that may hold one."""
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        proxy = f"http://me:{quoted('proxy-password')}@127.0.0.1:{closed.getsockname()[1]}"
+    with closed_port() as closed:
+        proxy = f"http://me:{quoted('proxy-password')}@127.0.0.1:{closed}"
     keys = {f"{name.upper()}_API_KEY": SECRETS[name] for name in VENDORS}
     nowhere = {f"{name.upper()}_BASE_URL": "http://127.0.0.1:9" for name in VENDORS}
     settings = world.settings(passwords=True)
