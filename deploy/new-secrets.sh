@@ -48,4 +48,4 @@ server:
 search:
   formats: [html, json]
 END
-echo "The secrets are in deploy/$SECRETS. Back them up apart from the database."
+echo "The secrets are in $(cd "$SECRETS" && pwd). Keep a copy apart from that of the database."
