@@ -57,7 +57,7 @@ def manifest(kind: str, name: str) -> dict[str, Any]:
 
 
 def require_command(line: list[str]) -> None:
-    """Raise click's error where the product's command does not understand its arguments."""
+    """Raise ClickUsageError where the product's command does not understand its arguments."""
     program, name, *rest = line
     assert program == PRODUCT
     assert name in COMMANDS
