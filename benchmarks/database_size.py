@@ -96,7 +96,9 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=20_000)
     parser.add_argument("--sizes", type=int, nargs="+", default=[384, 768, 1536])
     given = parser.parse_args()
-    print("| dimensions | row | beside it | words | keys | HNSW | chunks/s written | HNSW built, s |")
+    print(
+        "| dimensions | row | beside it | words | keys | HNSW | chunks/s written | HNSW built, s |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for size in given.sizes:
         taken = measure(given.url, size, given.chunks)

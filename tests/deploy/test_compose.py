@@ -42,7 +42,9 @@ def networks(service: str) -> set[str]:
 
 def neighbours(service: str) -> set[str]:
     """Return the other services that share a network with this one on which services may talk."""
-    options = {name: (one or {}).get("driver_opts", {}) for name, one in COMPOSE["networks"].items()}
+    options = {
+        name: (one or {}).get("driver_opts", {}) for name, one in COMPOSE["networks"].items()
+    }
     quiet = {
         name
         for name, one in options.items()

@@ -139,16 +139,16 @@ def test_a_dump_comes_back(server: PostgresServer):
         for program in ("pg_dump", "pg_restore")
     )
     store = opened(server, "collection_search")
-    store_page(store, "before")
+    store_page(store, "alpine")
     made = run_program(server, *dump[dump.index("pg_dump") :])
     assert made.returncode == 0, made.stderr
-    store_page(store, "after")
+    store_page(store, "harbour")
     store.close()
     back = run_program(server, *restore[restore.index("pg_restore") :], input=made.stdout)
     assert back.returncode == 0, back.stderr
     store = opened(server, "collection_search")
-    assert found(store, "before") == ["Text before"]
-    assert found(store, "after") == []
+    assert found(store, "alpine") == ["Text alpine"]
+    assert found(store, "harbour") == []
     store.close()
 
 
@@ -163,12 +163,12 @@ def test_only_a_superuser_dumps(server: PostgresServer):
 def test_the_partitions_hold_what_was_there(server: PostgresServer, copy: str):
     """The plan's statements run, and the store goes on with the new tables."""
     store = opened(server, copy)
-    store_page(store, "before")
+    store_page(store, "alpine")
     partitions, _, own = blocks("sql")
     run_plan(server, partitions)
-    assert found(store, "before") == ["Text before"]
-    store_page(store, "after")
-    assert found(store, "after") == ["Text after"]
+    assert found(store, "alpine") == ["Text alpine"]
+    store_page(store, "harbour")
+    assert found(store, "harbour") == ["Text harbour"]
     store.close()
     kinds = "SELECT relkind::text FROM pg_class WHERE oid = 'collection_search.chunks'::regclass"
     assert rows(server, "postgres", copy, kinds) == [("p",)]
@@ -178,7 +178,7 @@ def test_the_partitions_hold_what_was_there(server: PostgresServer, copy: str):
 def test_the_index_of_one_collection_is_built(server: PostgresServer, copy: str):
     """While the collection is in use."""
     store = opened(server, copy)
-    store_page(store, "before")
+    store_page(store, "alpine")
     store.close()
     run_plan(server, blocks("sql")[1])
     valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'collection_search.chunks_near_42'::regclass"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import jsonschema
@@ -39,7 +40,9 @@ def test_a_compose_command_names_services(line: list[str]):
     assert line[:2] == ["-f", "deploy/compose.yaml"]
     rest = line[2:]
     while rest[0] == "--profile":
-        profiles = {name for one in COMPOSE["services"].values() for name in one.get("profiles", ())}
+        profiles = {
+            name for one in COMPOSE["services"].values() for name in one.get("profiles", ())
+        }
         assert rest[1] in profiles
         rest = rest[2:]
     assert rest[0] in VERBS
@@ -106,9 +109,7 @@ def test_the_times_are_those_of_the_code():
 def grace(name: str) -> int:
     """Return how long a pod of this deployment has."""
     (found,) = (
-        one
-        for one in manifests()
-        if (one["kind"], one["metadata"]["name"]) == ("Deployment", name)
+        one for one in manifests() if (one["kind"], one["metadata"]["name"]) == ("Deployment", name)
     )
     return found["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
 
@@ -133,3 +134,29 @@ def test_the_connections_are_those_of_the_code():
     )
     assert f"{most['app']} servers and {most['worker']} workers are {needed} of {limit}" in PAGE
     assert needed <= limit - 20
+
+
+def numbers(after: str) -> list[list[float]]:
+    """Return the numbers of the first table after these words, row by row."""
+    table = PAGE[PAGE.index(after) :].split("|---|", 1)[1].split("\n\n", 1)[0]
+    rows = [line.strip("|").split("|") for line in table.splitlines()[1:]]
+    return [[float(re.sub(r"[^\d.]", "", cell)) for cell in row] for row in rows]
+
+
+def test_what_is_computed_follows_from_what_is_measured():
+    """The sums of a chunk, and what a cell has of a billion chunks and ten thousand tenants."""
+    chunks = {row[0]: row for row in numbers("What a chunk of 1,200 characters takes")}
+    for _, *parts, whole, _, _ in chunks.values():
+        assert sum(parts) == whole
+    for size, tables, hnsw, cells, tenants, millions, gb, hnsw_gb, hours in numbers(
+        "How many, where"
+    ):
+        *_, whole, each, built_s = chunks[size]
+        assert tables == pytest.approx(whole / 1000, rel=0.02)
+        assert hnsw == pytest.approx(each / 1000, rel=0.03)
+        assert hnsw_gb <= 48 * 1.024**3
+        assert tenants == pytest.approx(10_000 / cells, abs=1)
+        assert millions == pytest.approx(1000 / cells, rel=0.02)
+        assert gb == pytest.approx(1000 * whole / 1000 / cells, rel=0.02)
+        assert hnsw_gb == pytest.approx(each / cells, rel=0.02)
+        assert hours == pytest.approx(built_s / 20_000 * 1e9 / cells / 3600, rel=0.05)

@@ -15,9 +15,7 @@ from collection_search.server.authentication import HEALTH
 
 TEXT: Final = (DEPLOY / "Dockerfile").read_text("utf-8")
 LINES: Final = [
-    line
-    for line in re.sub(r"\\\n\s*", " ", TEXT).splitlines()
-    if line and not line.startswith("#")
+    line for line in re.sub(r"\\\n\s*", " ", TEXT).splitlines() if line and not line.startswith("#")
 ]
 PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 YET_TO_COME: Final = {"celery"}
