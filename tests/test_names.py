@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from support.benchmark_modules import benchmark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PACKAGE = Path(__file__).parents[1] / "collection_search"
 TWINS = {
@@ -45,6 +50,14 @@ MODULE_TWINS = {
 """Module names that stand for the same thing in each room."""
 
 
+ENGINES = re.compile("^adapters/stores/(sql|sqlite|postgres)/.*")
+
+
+def rooms(modules: Iterable[str]) -> list[str]:
+    """Return the modules; those of the engines of one store are one room: each has the same parts."""
+    return list(dict.fromkeys(ENGINES.sub("adapters/stores/*", one) for one in modules))
+
+
 def test_a_public_name_is_defined_once() -> None:
     """Except constants, sub-commands, the doubles of providers, and the twins above."""
     structure = benchmark("structure")
@@ -55,7 +68,7 @@ def test_a_public_name_is_defined_once() -> None:
             continue
         found[name] = [
             module
-            for module in modules
+            for module in rooms(modules)
             if not module.startswith("testing/providers/")
             and not (module.startswith("cli/") and name in commands)
         ]
@@ -66,7 +79,7 @@ def test_a_module_s_name_stands_for_one_thing() -> None:
     """A sub-command is called like what it does, a double like what it stands in for."""
     structure = benchmark("structure")
     found = {
-        name: [module for module in modules if not is_of_command_or_double(module)]
+        name: [module for module in rooms(modules) if not is_of_command_or_double(module)]
         for name, modules in structure.module_names(PACKAGE).items()
         if name not in MODULE_TWINS
     }

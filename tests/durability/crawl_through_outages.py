@@ -11,12 +11,12 @@ import sqlite3
 import sys
 import time
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from collection_search import SearchContext, Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.adapters.stores.sqlite.opening import SQLiteConnection
 from collection_search.errors import ModelError, StoreError
 from collection_search.testing.embeddings import ScriptedEmbedder
 from collection_search.tools.ingest import ingest
@@ -45,7 +45,7 @@ class FailingEmbedder(ScriptedEmbedder):
         return await super().embed(texts)
 
 
-class LimitedConnection(sqlite3.Connection):
+class LimitedConnection(SQLiteConnection):
     """A connection whose database gets no further pages while that file exists."""
 
     is_full: Path
@@ -75,7 +75,10 @@ class LimitedConnection(sqlite3.Connection):
 
 def main(folder: Path, sites: Path) -> None:
     LimitedConnection.is_full = folder / "disk_full"
-    sqlite3.connect = partial(sqlite3.connect, factory=LimitedConnection)
+    connect = sqlite3.connect
+    sqlite3.connect = lambda *given, **named: connect(
+        *given, **named | {"factory": LimitedConnection}
+    )
     site = json.loads(sites.read_text())
     settings = Settings(
         home=folder,

@@ -84,7 +84,10 @@ def context(tmp_path: Path) -> Iterator[SearchContext]:
             )
         )
         usage.put(tenant, "search", "key", SECRET.encode())
-        usage.add([SpendEntry(tenant, "run", clock.time(), "search", "brave", cost_usd=1)])
+        spent = SpendEntry(
+            tenant, "run", clock.time(), "search", "brave", cost_usd=1, question="Tea?"
+        )
+        usage.add([spent])
     usage.flush()
     clock.advance(10)
     yield SearchContext(settings=settings, store=store, usage_store=usage, tenant_id="acme")

@@ -13,7 +13,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ..stores.postgres.database import SCHEMA, WAIT_S
-from ..stores.postgres.failures import translate_failure
+from ..stores.postgres.store_errors import translate_failure
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable

@@ -12,7 +12,7 @@ from ..sql.reembedding import swap_vectors
 from .chunk_search import find_chunks
 from .document_rows import PostgresRows, copy_vectors
 from .filters import build_filter
-from .removal import delete_collection, delete_tenant, purge
+from .removal import erase_collection, erase_tenant, erase_unused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,17 +71,17 @@ class PostgresCollections(SQLCollections):
     def delete_collection(self, scope: TenantScope) -> int:
         """Delete a collection with all that belongs to it; return how many documents it had."""
         with self._database.write(None) as connection:
-            return delete_collection(connection, scope)
+            return erase_collection(connection, scope)
 
     def delete_tenant(self, tenant_id: str) -> Deleted:
         """Delete everything that is stored for a tenant."""
         with self._database.write(None) as connection:
-            return delete_tenant(connection, tenant_id)
+            return erase_tenant(connection, tenant_id)
 
     def purge(self, tenant_id: str, older_than_s: float) -> Deleted:
         """Delete what has not been used for that long."""
         with self._database.write(None) as connection:
-            return purge(connection, tenant_id, self._clock(), older_than_s)
+            return erase_unused(connection, tenant_id, self._clock(), older_than_s)
 
     def compact(self) -> Compaction:
         """Do nothing: the server's own vacuum makes deleted rows room for new ones."""

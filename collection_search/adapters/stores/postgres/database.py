@@ -14,9 +14,9 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from ....contracts.collection import TenantScope
 from .dialect import translate
-from .failures import place_of, translate_failure
 from .rows import named_rows
 from .schema import migrate
+from .store_errors import server_of, translate_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -90,7 +90,7 @@ class PostgresDatabase:
     @property
     def name(self) -> str:
         """Return the name of the server with the database and schema, without a password."""
-        return f"{place_of(self._url)}/{self.schema}"
+        return f"{server_of(self._url)}/{self.schema}"
 
     @contextmanager
     def read(self, whose: Whose, /) -> Iterator[PostgresConnection]:
@@ -146,7 +146,7 @@ class PostgresDatabase:
             return self._pool
 
     def _new_pool(self) -> ConnectionPool[psycopg.Connection[Any]]:
-        pool = ConnectionPool(
+        pool: ConnectionPool[psycopg.Connection[Any]] = ConnectionPool(
             self._url,
             min_size=0,
             max_size=self._max_connections,

@@ -24,7 +24,7 @@ _IS_BUSY: Final = """EXISTS (
         AND ledger.url_key = documents.url_key AND state IN ('waiting', 'to_fetch', 'working'))"""
 
 
-def delete_collection(connection: Connection, scope: TenantScope) -> int:
+def erase_collection(connection: Connection, scope: TenantScope) -> int:
     """Delete a collection with all that belongs to it; return how many documents it had."""
     of: dict[str, Any] = {"tenant": scope.tenant_id, "name": scope.collection}
     of["id"] = find_id(connection, scope)
@@ -37,7 +37,7 @@ def delete_collection(connection: Connection, scope: TenantScope) -> int:
     return documents
 
 
-def delete_tenant(connection: Connection, tenant_id: str) -> Deleted:
+def erase_tenant(connection: Connection, tenant_id: str) -> Deleted:
     """Delete everything that is stored for a tenant; return the counts."""
     of = {"tenant": tenant_id}
     owned, mine = "WHERE tenant_id = :tenant", f"WHERE {_MINE}"
@@ -57,7 +57,9 @@ def delete_tenant(connection: Connection, tenant_id: str) -> Deleted:
     return counts
 
 
-def purge(connection: Connection, tenant_id: str, now: float, older_than_s: float) -> Deleted:
+def erase_unused(
+    connection: Connection, tenant_id: str, now: float, older_than_s: float
+) -> Deleted:
     """Delete what has not been used for that long; return the counts."""
     of = {"tenant": tenant_id, "before": now - older_than_s}
     owned = "WHERE tenant_id = :tenant AND"

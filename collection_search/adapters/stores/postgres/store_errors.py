@@ -21,10 +21,10 @@ _PASSING: Final = (
 """Failures after which a retry may help."""
 
 
-def place_of(url: str) -> str:
+def server_of(url: str) -> str:
     """Return the server and the database of an address, without user and password.
 
-    >>> place_of("postgresql://me:secret@db.example:5433/collections")
+    >>> server_of("postgresql://me:secret@db.example:5433/collections")
     'db.example:5433/collections'
     """
     try:
@@ -43,6 +43,6 @@ def translate_failure(url: str, error: psycopg.Error | PoolTimeout) -> StoreErro
     if isinstance(error, psycopg.errors.FeatureNotSupported | psycopg.errors.UndefinedFile):
         advice = "Install the extension pgvector on the server."
     return StoreError(
-        f"The database {place_of(url)} cannot be used: {said[0]}. {advice}",
+        f"The database {server_of(url)} cannot be used: {said[0]}. {advice}",
         retryable=isinstance(error, _PASSING) or not isinstance(error, psycopg.Error),
     )
