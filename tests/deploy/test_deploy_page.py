@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Final
 
 import jsonschema
 import pytest
 import yaml
 from support.deploy_page import PAGE, blocks, command_lines
-from support.deployment import ROOT, compose_file, compose_schema, manifests, require_command
+from support.deployment import (
+    PRODUCT,
+    ROOT,
+    compose_file,
+    compose_schema,
+    manifests,
+    require_command,
+)
 
 from collection_search.cli.shared.signals import TERMINATION_LIMIT_S, TERMINATION_S
 
@@ -83,8 +91,9 @@ def test_the_image_is_built_from_the_root(line: list[str]):
 
 def test_our_commands_exist():
     """With their arguments, also those in a sentence."""
-    for line in lines_of("collection-search"):
-        require_command(["collection-search", *line])
+    sentences = re.findall("`(collection-search [^`]+)`", PAGE)
+    for line in (*map(shlex.split, sentences), *(one for one in LINES if one[0] == PRODUCT)):
+        require_command(line)
     for name in ("sh", "cp"):
         for line in lines_of(name):
             assert (ROOT / line[0]).is_file()
@@ -160,3 +169,15 @@ def test_what_is_computed_follows_from_what_is_measured():
         assert gb == pytest.approx(1000 * whole / 1000 / cells, rel=0.02)
         assert hnsw_gb == pytest.approx(each / cells, rel=0.02)
         assert hours == pytest.approx(built_s / 20_000 * 1e9 / cells / 3600, rel=0.05)
+
+
+def test_every_link_leads_somewhere():
+    """To a page, or to a heading of this one."""
+    headings = {
+        re.sub(r"[^\w -]", "", line.strip("# ").lower()).replace(" ", "-")
+        for line in PAGE.splitlines()
+        if line.startswith("#")
+    }
+    for target in re.findall(r"\]\(([^)]+)\)", PAGE):
+        page, _, heading = target.partition("#")
+        assert (ROOT / "docs" / page).exists() if page else heading in headings
