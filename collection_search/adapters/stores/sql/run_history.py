@@ -124,6 +124,26 @@ class SQLRuns:
             ).fetchall()
         return [_run(row) for row in rows]
 
+    def renew(self, owner: str, *, lease_s: float) -> None:
+        """Extend the lease that an owner has on all of its runs; with 0 it ends."""
+        now = self._clock()
+        with self._database.write(None) as connection:
+            connection.execute("DELETE FROM run_leases WHERE until <= ?", (now,))
+            if lease_s > 0:
+                connection.execute(
+                    "INSERT INTO run_leases (owner, until) VALUES (?, ?)"
+                    " ON CONFLICT (owner) DO UPDATE SET until = excluded.until",
+                    (owner, now + lease_s),
+                )
+            else:
+                connection.execute("DELETE FROM run_leases WHERE owner = ?", (owner,))
+
+    def lease_holders(self) -> set[str]:
+        """Return the owners whose lease has not run out."""
+        with self._database.read(None) as connection:
+            query = "SELECT owner FROM run_leases WHERE until > ?"
+            return {row["owner"] for row in connection.execute(query, (self._clock(),))}
+
     def take_over(self, run: ServerRun, owner: str) -> bool:
         """Make this the owner of a running run; False where it changed since it was read."""
         return self.change(
