@@ -39,13 +39,18 @@ class HeldAdapter:
 
     def __init__(self) -> None:
         self.called, self.released = asyncio.Event(), asyncio.Event()
+        self.given_up = 0
 
     def search(self, query: str, *, max_results: int) -> list[ProviderSearchResult]:
         raise NotImplementedError
 
     async def asearch(self, query: str, *, max_results: int) -> list[ProviderSearchResult]:
         self.called.set()
-        await self.released.wait()
+        try:
+            await self.released.wait()
+        except asyncio.CancelledError:
+            self.given_up += 1
+            raise
         return good_pages()
 
 
@@ -206,6 +211,35 @@ async def test_the_lease_of_a_server_elsewhere_tells_whether_it_is_alive(
     await servers.reach(run_id, "done")
     await servers.are_clean()
     await after.close()
+
+
+async def test_a_server_that_was_paused_gives_up_what_it_lost(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Another server took the run over meanwhile: nothing more of it is done or written here."""
+    servers = Servers(settings, adapter := HeldAdapter())
+    paused = servers.start()
+    run_id = await begin(paused)
+    await adapter.called.wait()
+    run = servers.store.get("local", run_id)
+    assert run is not None
+    elsewhere = "another-host:1:abc/def"
+    servers.store.renew(elsewhere, lease_s=3600)
+    assert servers.store.take_over(run, elsewhere)
+    before = servers.store.events("local", run_id)
+    await paused.tasks.recover()
+    assert "was taken over by another server" in caplog.text
+    assert adapter.given_up
+    found = servers.store.get("local", run_id)
+    assert found is not None
+    assert (found.status, found.owner) == ("running", elsewhere)
+    assert servers.store.events("local", run_id) == before
+    servers.store.renew(elsewhere, lease_s=0)
+    adapter.released.set()
+    await paused.tasks.recover()
+    await servers.reach(run_id, "done")
+    await servers.are_clean()
+    await paused.close()
 
 
 async def test_a_run_that_another_server_cancels_leaves_no_checkpoint(settings: Settings) -> None:

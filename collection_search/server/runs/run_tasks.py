@@ -112,7 +112,11 @@ class RunTasks:
         await offload(self._store.renew, self._owner, lease_s=LEASE_S)
 
     async def recover(self) -> None:
-        """Resume the running runs that nobody executes, and clean up after those that ended."""
+        """Resume the running runs that nobody executes, and clean up after those that ended.
+
+        What is executed here although another server has taken it over is given up. That happens to
+        a server that was paused for longer than its lease.
+        """
         unkept, self._unkept = self._unkept, {}
         for run in unkept.values():
             self._begin(run)
@@ -121,6 +125,7 @@ class RunTasks:
         for run in runs:
             is_left = _is_left(run, holders)
             if run.is_active:
+                await self._give_up(run)
                 if is_left and await offload(self._store.take_over, run, self._owner):
                     self._begin(replace(run, owner=self._owner))
             elif is_left or self._has_left(run):
@@ -144,6 +149,9 @@ class RunTasks:
         task = asyncio.get_running_loop().create_task(
             self._executed(run, context), name=run.run_id, context=Context()
         )
+        former = self._tasks.get(run.run_id)
+        if former is not None and former is not asyncio.current_task():
+            former.cancel()  # it has lost the run, which has come back to this server
         self._tasks[run.run_id] = task
         task.add_done_callback(lambda ended: self._drop(run.run_id, ended))
 
@@ -182,6 +190,15 @@ class RunTasks:
         gate = await offload((await self._gates()).get, run.tenant_id, gate_id)
         if gate is not None and gate.state == "decided":
             await self.resume(gate)
+
+    async def _give_up(self, run: ServerRun) -> None:
+        """End the task of a run that another server has taken over."""
+        task = self._tasks.get(run.run_id)
+        found = await offload(self._store.get, run.tenant_id, run.run_id) if task else None
+        if task and found and found.status == "running" and found.owner != self._owner:
+            logger.warning("The run %s was taken over by another server.", run.run_id)
+            task.cancel()
+            await asyncio.wait([task])
 
     async def _leave(self, run: ServerRun) -> None:
         """Clean up after a run that was ended or deleted by another one."""

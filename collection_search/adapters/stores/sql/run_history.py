@@ -36,11 +36,12 @@ class SQLRuns:
         """Store a new run and return it with its time."""
         facts = {name: getattr(run, name) for name in _FACTS}
         row = (run.run_id, run.tenant_id, run.collection, run.status, run.owner, to_json(facts))
+        now = self._clock()
         with self._database.write(run.tenant_id) as connection:
             connection.execute(
                 "INSERT INTO runs (run_id, tenant_id, collection, status, owner, facts, created_at)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (*row, self._clock()),
+                (*row, now),
             )
             return _run(_found(connection, run.tenant_id, run.run_id))
 
@@ -140,9 +141,10 @@ class SQLRuns:
 
     def lease_holders(self) -> set[str]:
         """Return the owners whose lease has not run out."""
+        now = self._clock()
         with self._database.read(None) as connection:
             query = "SELECT owner FROM run_leases WHERE until > ?"
-            return {row["owner"] for row in connection.execute(query, (self._clock(),))}
+            return {row["owner"] for row in connection.execute(query, (now,))}
 
     def take_over(self, run: ServerRun, owner: str) -> bool:
         """Make this the owner of a running run; False where it changed since it was read."""
