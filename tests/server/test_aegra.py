@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from langgraph_sdk import get_sync_client
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from support.aegra_server import AegraServer
 
 pytestmark = [
-    *(NEEDS_POSTGRES if isinstance(NEEDS_POSTGRES, list) else [NEEDS_POSTGRES]),
-    pytest.mark.server,
+    *NEEDS_POSTGRES,
     pytest.mark.skipif(bool(what_aegra_lacks()), reason=what_aegra_lacks()),
 ]
 
@@ -42,7 +41,7 @@ def test_a_gate_interrupts_and_a_decision_resumes(server: AegraServer) -> None:
         state = client.threads.get_state(thread_id)
         request = state["interrupts"][0]["value"]
         assert request["gate_id"].startswith("gate-")
-        result = client.runs.wait(
+        result: Any = client.runs.wait(
             thread_id, "collection_review", command={"resume": {"status": "approved"}}
         )
         assert result["review"]["status"] == "approved", result

@@ -26,7 +26,7 @@ def this_host() -> str:
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii")[:8]
-        namespace = os.stat("/proc/self/ns/pid").st_ino
+        namespace = Path("/proc/self/ns/pid").stat().st_ino
     except OSError:
         return socket.gethostname()
     return f"{socket.gethostname()}@{boot}.{namespace}"
