@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class RunStore(Protocol):
-    """The durable runs of every tenant; `unfinished` and `take_over` alone need no tenant.
+    """The durable runs of every tenant; only what servers do with one another needs no tenant.
 
     Methods block and may be called from several threads. All raise StoreError.
     """
@@ -61,6 +61,14 @@ class RunStore(Protocol):
 
         The oldest come first, without `output` and `pages`.
         """
+        ...
+
+    def renew(self, owner: str, *, lease_s: float) -> None:
+        """Extend the lease that an owner has on all of its runs; with 0 it ends."""
+        ...
+
+    def lease_holders(self) -> set[str]:
+        """Return the owners whose lease has not run out."""
         ...
 
     def take_over(self, run: ServerRun, owner: str) -> bool:

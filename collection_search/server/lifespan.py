@@ -14,6 +14,7 @@ from ..runtime.gc import relieve_collector
 from ..settings.adapter_factory import adapter_of
 from ..text.redaction import error_message
 from ..tools.ingest import engine_for
+from .runs.run_tasks import RENEW_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from .runs.manager import RunManager
 
 SWEEP_S: Final = 60.0
-"""Interval between two looks at the deadlines of gates, at runs and pages that others left."""
+"""Interval between two looks at the deadlines of gates, and at pages that others left."""
 STOP_S: Final = 10.0
 """How long pages that are being ingested may take when the server stops."""
 
@@ -48,11 +49,13 @@ async def serve_runs(app: FastAPI) -> AsyncIterator[None]:
         manager = await offload(_manager, base, store, saver)
         app.state.runs = manager
         stack.push_async_callback(manager.close)
+        await manager.tasks.renew()
         engine = await _start_workers(base)
         if engine is not None:
             stack.push_async_callback(offload, engine.stop, timeout_s=STOP_S)
         stack.push_async_callback(app.state.tasks.close)
         app.state.tasks.begin(_sweep(manager, engine), name="sweep")
+        app.state.tasks.begin(_watch_runs(manager), name="runs")
         if app.state.owns_process and settings.relieve_collector:
             await offload(relieve_collector)
         yield
@@ -87,10 +90,17 @@ async def _sweep(manager: RunManager, engine: IngestionEngine | None) -> None:
     """Sweep from time to time; what fails is logged, and the next sweep tries again."""
     while True:
         await _attempt("deadlines of gates", manager.sweep_gates())
-        await _attempt("runs of ended processes", manager.tasks.recover())
         if engine is not None:
             await _attempt("workers", offload(engine.start))
         await asyncio.sleep(SWEEP_S)
+
+
+async def _watch_runs(manager: RunManager) -> None:
+    """Keep the lease on this server's runs, and take over those that other servers left."""
+    while True:
+        await _attempt("lease", manager.tasks.renew())
+        await _attempt("runs of ended processes", manager.tasks.recover())
+        await asyncio.sleep(RENEW_S)
 
 
 async def _attempt(subject: str, work: Coroutine[Any, Any, Any]) -> None:

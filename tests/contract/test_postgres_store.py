@@ -99,3 +99,19 @@ class TestPostgresRuns(_Served, RunStoreContract):
         from collection_search.adapters.stores.postgres.run_history import PostgresRuns
 
         return PostgresRuns(self.server.url, schema=schema_of(folder), clock=clock)
+
+
+def test_the_database_tells_the_time_of_leases(tmp_path: Path) -> None:
+    """Servers agree on the end of a lease although the clocks of their hosts differ."""
+    import psycopg
+
+    from collection_search.adapters.stores.postgres.run_history import PostgresRuns
+
+    store = PostgresRuns(_Served.server.url, schema=schema_of(tmp_path))
+    store.renew("me", lease_s=100)
+    query = f"SELECT until - extract(epoch FROM clock_timestamp()) FROM {schema_of(tmp_path)}.run_leases"
+    with psycopg.connect(_Served.server.url) as connection:
+        left = connection.execute(query).fetchone()
+    store.close()
+    assert left is not None
+    assert 0 < left[0] <= 100

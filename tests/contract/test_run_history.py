@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from collection_search.adapters.stores.sqlite.run_history import SQLiteRuns
@@ -27,3 +29,18 @@ def test_what_is_deleted_is_in_no_file(tmp_path: Path) -> None:
     store.delete("one")
     store.close()
     assert not any(b"Which tea" in path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_a_file_of_version_1_gets_leases(tmp_path: Path) -> None:
+    """Its runs stay."""
+    path = tmp_path / "runs.db"
+    first = SQLiteRuns(path)
+    first.add(RUN)
+    first.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("DROP TABLE run_leases; PRAGMA user_version = 1")
+    store = SQLiteRuns(path)
+    store.renew("me", lease_s=60)
+    assert store.lease_holders() == {"me"}
+    assert store.get("one", "run-1") is not None
+    store.close()

@@ -39,13 +39,18 @@ class HeldAdapter:
 
     def __init__(self) -> None:
         self.called, self.released = asyncio.Event(), asyncio.Event()
+        self.given_up = 0
 
     def search(self, query: str, *, max_results: int) -> list[ProviderSearchResult]:
         raise NotImplementedError
 
     async def asearch(self, query: str, *, max_results: int) -> list[ProviderSearchResult]:
         self.called.set()
-        await self.released.wait()
+        try:
+            await self.released.wait()
+        except asyncio.CancelledError:
+            self.given_up += 1
+            raise
         return good_pages()
 
 
@@ -181,6 +186,62 @@ async def test_a_queued_run_goes_on_in_the_next_server(settings: Settings) -> No
     await after.close()
 
 
+async def test_the_lease_of_a_server_elsewhere_tells_whether_it_is_alive(
+    settings: Settings,
+) -> None:
+    """Whether a process of another host has ended cannot be seen here."""
+    servers = Servers(settings, adapter := HeldAdapter())
+    before = servers.start()
+    run_id = await begin(before)
+    await adapter.called.wait()
+    await before.close()
+    adapter.released.set()
+    left = servers.store.get("local", run_id)
+    assert left is not None
+    elsewhere = "another-host:1:abc/def"
+    servers.store.take_over(left, elsewhere)
+    servers.store.renew(elsewhere, lease_s=3600)
+    after = servers.start()
+    await after.tasks.recover()
+    found = servers.store.get("local", run_id)
+    assert found is not None
+    assert (found.status, found.owner) == ("running", elsewhere)
+    servers.store.renew(elsewhere, lease_s=0)
+    await after.tasks.recover()
+    await servers.reach(run_id, "done")
+    await servers.are_clean()
+    await after.close()
+
+
+async def test_a_server_that_was_paused_gives_up_what_it_lost(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Another server took the run over meanwhile: nothing more of it is done or written here."""
+    servers = Servers(settings, adapter := HeldAdapter())
+    paused = servers.start()
+    run_id = await begin(paused)
+    await adapter.called.wait()
+    run = servers.store.get("local", run_id)
+    assert run is not None
+    elsewhere = "another-host:1:abc/def"
+    servers.store.renew(elsewhere, lease_s=3600)
+    assert servers.store.take_over(run, elsewhere)
+    before = servers.store.events("local", run_id)
+    await paused.tasks.recover()
+    assert "was taken over by another server" in caplog.text
+    assert adapter.given_up
+    found = servers.store.get("local", run_id)
+    assert found is not None
+    assert (found.status, found.owner) == ("running", elsewhere)
+    assert servers.store.events("local", run_id) == before
+    servers.store.renew(elsewhere, lease_s=0)
+    adapter.released.set()
+    await paused.tasks.recover()
+    await servers.reach(run_id, "done")
+    await servers.are_clean()
+    await paused.close()
+
+
 async def test_a_run_that_another_server_cancels_leaves_no_checkpoint(settings: Settings) -> None:
     """The server that executes it deletes them, as soon as it learns of the end."""
     adapter = HeldAdapter()
@@ -219,7 +280,8 @@ async def test_a_failing_sweep_is_not_the_last(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nor do the other parts of the sweep wait for the next one."""
-    monkeypatch.setattr("collection_search.server.lifespan.SWEEP_S", 0.01)
+    for interval in ("SWEEP_S", "RENEW_S"):
+        monkeypatch.setattr(f"collection_search.server.lifespan.{interval}", 0.01)
     parts = {"gates": 0, "runs": 0}
 
     async def failing(manager: RunManager) -> None:

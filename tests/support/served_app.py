@@ -22,6 +22,8 @@ START_S = 90.0
 STOP_S = 90.0
 VENDORS = ("OPENAI_", "LANGFUSE_", "LANGSMITH_", "LANGCHAIN_", "SEARXNG_", "COLLECTION_SEARCH_")
 
+_AS_HOST = ("unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"')
+
 
 class ServedApp(NamedTuple):
     url: str
@@ -30,8 +32,13 @@ class ServedApp(NamedTuple):
 
 
 @contextmanager
-def served_app(folder: Path, *, port: int = 0, **variables: str) -> Iterator[ServedApp]:
-    """Run the command with a data folder of its own and further environment variables."""
+def served_app(
+    folder: Path, *, port: int = 0, host: str = "", **variables: str
+) -> Iterator[ServedApp]:
+    """Run the command with a data folder of its own and further environment variables.
+
+    With a `host` the process finds this name of its machine; see `can_name_hosts`.
+    """
     port = port or free_port()
     environment = {
         **{key: value for key, value in os.environ.items() if not is_ours(key)},
@@ -41,6 +48,8 @@ def served_app(folder: Path, *, port: int = 0, **variables: str) -> Iterator[Ser
     }
     log = folder / "serve.log"
     command = [sys.executable, "-m", "collection_search", "serve", "--port", str(port)]
+    if host:
+        command = [*_AS_HOST, host, *command]
     with log.open("ab") as output:
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT
@@ -52,6 +61,15 @@ def served_app(folder: Path, *, port: int = 0, **variables: str) -> Iterator[Ser
         finally:
             process.terminate()
             process.wait(timeout=STOP_S)
+
+
+def can_name_hosts() -> bool:
+    """Return whether this user may give a process another host name."""
+    try:
+        done = subprocess.run([*_AS_HOST, "other", "true"], capture_output=True, check=False)
+    except OSError:
+        return False
+    return done.returncode == 0
 
 
 def is_ours(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -541,7 +542,9 @@ def test_the_rows_of_a_dead_process_are_taken_at_once(
     assert [(row.state, row.attempts) for row in status(store, ticket).rows] == [("stored", 2)]
 
 
-@pytest.mark.parametrize("owner", ["", "somebody", "other-host:1:x", "a:b:c"])
+@pytest.mark.parametrize(
+    "owner", ["", "somebody", "other-host:1:x", "a:b:c", f"{socket.gethostname()}:1:x"]
+)
 def test_doubt_speaks_for_the_owner(owner: str) -> None:
     """Only a process of this host can be known to have ended."""
     assert not is_gone(owner)

@@ -19,7 +19,7 @@ from .graph_runs import RunLost, reject_output
 from .run_turns import Turns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from ...context import SearchContext
     from ...contracts.review import Gate
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from ...ports import GateStore
     from .graph_runs import GraphRuns
 
+LEASE_S: Final = 15.0
+"""After this time without a sign of life the runs of a server are left to the others."""
+RENEW_S: Final = 5.0
+"""Interval between two signs of life, each with a look at what others have left."""
 _CANCELLED: Final[RunChange] = {"status": "cancelled"}
 _living: Final[set[str]] = set()
 """Owners of this process whose server still runs."""
@@ -99,20 +103,32 @@ class RunTasks:
         ended = await offload(self._store.get, run.tenant_id, run.run_id)
         if ended is not None and ended.outcome == "review_pending":
             await self._change(ended, reject_output(ended), expected={"cancelled"})
-        if ended is None or ended.owner in {"", self._owner} or _is_left(ended):
+        if ended is None or ended.owner in {"", self._owner} or await self._is_left(ended):
             await self._clean(ended or run, user)
         return True
 
+    async def renew(self) -> None:
+        """Tell the other servers that this one is alive. Raises StoreError."""
+        await offload(self._store.renew, self._owner, lease_s=LEASE_S)
+
     async def recover(self) -> None:
-        """Resume the running runs that nobody executes, and clean up after those that ended."""
+        """Resume the running runs that nobody executes, and clean up after those that ended.
+
+        What is executed here although another server has taken it over is given up. That happens to
+        a server that was paused for longer than its lease.
+        """
         unkept, self._unkept = self._unkept, {}
         for run in unkept.values():
             self._begin(run)
-        for run in await offload(self._store.unfinished):
+        runs = await offload(self._store.unfinished)
+        holders = await offload(self._store.lease_holders) if runs else set()
+        for run in runs:
+            is_left = _is_left(run, holders)
             if run.is_active:
-                if _is_left(run) and await offload(self._store.take_over, run, self._owner):
+                await self._give_up(run)
+                if is_left and await offload(self._store.take_over, run, self._owner):
                     self._begin(replace(run, owner=self._owner))
-            elif _is_left(run) or self._has_left(run):
+            elif is_left or self._has_left(run):
                 await self._clean(run)
 
     async def close(self) -> None:
@@ -125,6 +141,7 @@ class RunTasks:
         for run in await offload(self._store.unfinished):
             if run.owner == self._owner and run.is_active:
                 await offload(self._store.take_over, run, "")
+        await offload(self._store.renew, self._owner, lease_s=0)
         _living.discard(self._owner)
 
     def _begin(self, run: ServerRun, context: SearchContext | None = None) -> None:
@@ -132,6 +149,9 @@ class RunTasks:
         task = asyncio.get_running_loop().create_task(
             self._executed(run, context), name=run.run_id, context=Context()
         )
+        former = self._tasks.get(run.run_id)
+        if former is not None and former is not asyncio.current_task():
+            former.cancel()  # it has lost the run, which has come back to this server
         self._tasks[run.run_id] = task
         task.add_done_callback(lambda ended: self._drop(run.run_id, ended))
 
@@ -170,6 +190,15 @@ class RunTasks:
         gate = await offload((await self._gates()).get, run.tenant_id, gate_id)
         if gate is not None and gate.state == "decided":
             await self.resume(gate)
+
+    async def _give_up(self, run: ServerRun) -> None:
+        """End the task of a run that another server has taken over."""
+        task = self._tasks.get(run.run_id)
+        found = await offload(self._store.get, run.tenant_id, run.run_id) if task else None
+        if task and found and found.status == "running" and found.owner != self._owner:
+            logger.warning("The run %s was taken over by another server.", run.run_id)
+            task.cancel()
+            await asyncio.wait([task])
 
     async def _leave(self, run: ServerRun) -> None:
         """Clean up after a run that was ended or deleted by another one."""
@@ -213,6 +242,9 @@ class RunTasks:
     async def _gates(self) -> GateStore:
         return (await self._graph_runs.base.storage()).gates
 
+    async def _is_left(self, run: ServerRun) -> bool:
+        return _is_left(run, await offload(self._store.lease_holders))
+
     def _has_left(self, run: ServerRun) -> bool:
         """Return whether a run of this owner ended, but could not be cleaned up after."""
         return run.owner == self._owner and run.run_id not in self._tasks
@@ -222,9 +254,12 @@ class RunTasks:
             del self._tasks[run_id]
 
 
-def _is_left(run: ServerRun) -> bool:
-    """Return whether nobody executes the run, or cleans up after it, any more."""
+def _is_left(run: ServerRun, holders: Collection[str]) -> bool:
+    """Return whether nobody executes the run, or cleans up after it, any more.
+
+    A process of this host that has ended is known at once, any other one by its lease.
+    """
     process, _, _ = run.owner.partition("/")
     if process == this_process():
         return run.owner not in _living
-    return not process or is_gone(process)
+    return run.owner not in holders or is_gone(process)

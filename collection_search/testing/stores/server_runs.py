@@ -108,6 +108,18 @@ class RunStoreContract:
         assert self.store.take_over(run, "second")
         assert not self.store.take_over(run, "third")
 
+    def test_a_lease_ends_when_it_is_not_renewed(self) -> None:
+        """Every server sees who has one; one that stops gives it back at once."""
+        for owner in ("me", "other"):
+            self.store.renew(owner, lease_s=10)
+        self.clock.advance(9)
+        self.store.renew("me", lease_s=10)
+        self.clock.advance(2)
+        assert self.other.lease_holders() == {"me"}
+        self.other.renew("other", lease_s=10)
+        self.store.renew("me", lease_s=0)
+        assert self.store.lease_holders() == {"other"}
+
     def test_an_ended_run_is_unfinished_until_it_has_no_owner(self) -> None:
         """Its owner has to clean up first; a run that waits without an owner is none."""
         self.store.add(RUN)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import uuid
+from functools import cache
+from pathlib import Path
 from typing import Final
 
 _PROCESS: Final = uuid.uuid4().hex[:12]
@@ -12,18 +14,33 @@ _PROCESS: Final = uuid.uuid4().hex[:12]
 
 def this_process() -> str:
     """Return the owner that this process writes into the rows that it claims."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_PROCESS}"
+    return f"{this_host()}:{os.getpid()}:{_PROCESS}"
+
+
+@cache
+def this_host() -> str:
+    """Return what names the processes whose ids can be looked up here.
+
+    Containers may have one host name and yet process ids of their own. So the boot and the
+    namespace of the process ids belong to the name on Linux.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii")[:8]
+        namespace = Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return socket.gethostname()
+    return f"{socket.gethostname()}@{boot}.{namespace}"
 
 
 def is_gone(owner: str) -> bool:
     """Return whether the owner is a process of this host that has certainly ended.
 
-    >>> is_gone("another-host:1:abc"), is_gone(f"{socket.gethostname()}:{os.getpid()}:earlier")
+    >>> is_gone("another-host:1:abc"), is_gone(f"{this_host()}:{os.getpid()}:earlier")
     (False, True)
     """
     host, _, process = owner.partition(":")
     pid, _, token = process.partition(":")
-    if host != socket.gethostname() or not pid.isdigit():
+    if host != this_host() or not pid.isdigit():
         return False
     if int(pid) == os.getpid():  # a container's processes often get the same id again
         return token != _PROCESS

@@ -92,6 +92,13 @@ class PostgresDatabase:
         """Return the name of the server with the database and schema, without a password."""
         return f"{server_of(self._url)}/{self.schema}"
 
+    def clock(self) -> float:
+        """Return the Unix time of the database's server. Raises StoreError."""
+        with self._connected() as connection:
+            row = connection.execute("SELECT extract(epoch FROM clock_timestamp())").fetchone()
+        assert row is not None  # noqa: S101 - a SELECT without a table has one row
+        return float(row[0])
+
     @contextmanager
     def read(self, whose: Whose, /) -> Iterator[PostgresConnection]:
         """Open a transaction that sees one state of the database from beginning to end."""

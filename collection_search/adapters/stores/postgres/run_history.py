@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final
 
 from ..sql.run_history import SQLRuns
@@ -19,16 +18,17 @@ MAX_CONNECTIONS: Final = 4
 class PostgresRuns(SQLRuns):
     """The runs: implements `collection_search.ports.run_store.RunStore`.
 
-    Servers on several hosts share them.
+    Servers on several hosts share them. Without a `clock` the time is that of the database, so
+    that hosts whose clocks differ agree on the end of a lease.
     """
 
     _database: PostgresDatabase
 
     def __init__(
-        self, url: str, *, schema: str = SCHEMA, clock: Callable[[], float] = time.time
+        self, url: str, *, schema: str = SCHEMA, clock: Callable[[], float] | None = None
     ) -> None:
         database = PostgresDatabase(url, schema=schema, max_connections=MAX_CONNECTIONS)
-        super().__init__(database, clock=clock)
+        super().__init__(database, clock=clock or database.clock)
 
     @classmethod
     def from_settings(cls, settings: Settings) -> PostgresRuns:

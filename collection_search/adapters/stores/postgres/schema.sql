@@ -311,3 +311,9 @@ CREATE TABLE events (
     data text NOT NULL,                 -- JSON
     PRIMARY KEY (run, number)
 );
+
+-- Servers that are alive: the runs of one whose lease has run out are left to the others.
+CREATE TABLE run_leases (
+    owner text PRIMARY KEY,
+    until double precision NOT NULL
+);

@@ -36,11 +36,12 @@ class SQLRuns:
         """Store a new run and return it with its time."""
         facts = {name: getattr(run, name) for name in _FACTS}
         row = (run.run_id, run.tenant_id, run.collection, run.status, run.owner, to_json(facts))
+        now = self._clock()
         with self._database.write(run.tenant_id) as connection:
             connection.execute(
                 "INSERT INTO runs (run_id, tenant_id, collection, status, owner, facts, created_at)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (*row, self._clock()),
+                (*row, now),
             )
             return _run(_found(connection, run.tenant_id, run.run_id))
 
@@ -123,6 +124,27 @@ class SQLRuns:
                 f"{_SHORT} WHERE status = 'running' OR owner != '' ORDER BY id"
             ).fetchall()
         return [_run(row) for row in rows]
+
+    def renew(self, owner: str, *, lease_s: float) -> None:
+        """Extend the lease that an owner has on all of its runs; with 0 it ends."""
+        now = self._clock()
+        with self._database.write(None) as connection:
+            connection.execute("DELETE FROM run_leases WHERE until <= ?", (now,))
+            if lease_s > 0:
+                connection.execute(
+                    "INSERT INTO run_leases (owner, until) VALUES (?, ?)"
+                    " ON CONFLICT (owner) DO UPDATE SET until = excluded.until",
+                    (owner, now + lease_s),
+                )
+            else:
+                connection.execute("DELETE FROM run_leases WHERE owner = ?", (owner,))
+
+    def lease_holders(self) -> set[str]:
+        """Return the owners whose lease has not run out."""
+        now = self._clock()
+        with self._database.read(None) as connection:
+            query = "SELECT owner FROM run_leases WHERE until > ?"
+            return {row["owner"] for row in connection.execute(query, (now,))}
 
     def take_over(self, run: ServerRun, owner: str) -> bool:
         """Make this the owner of a running run; False where it changed since it was read."""

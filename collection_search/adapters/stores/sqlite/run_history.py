@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 RUNS: Final = Schema(
     application_id=int.from_bytes(b"CSRN", "big"),
-    version=1,
+    version=2,
     script=Path(__file__).with_name("runs.sql"),
+    migrations={1: Path(__file__).with_name("runs_2.sql")},
 )
 
 

@@ -28,3 +28,9 @@ CREATE TABLE events (
     data TEXT NOT NULL,                 -- JSON
     PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
+
+-- Servers that are alive: the runs of one whose lease has run out are left to the others.
+CREATE TABLE run_leases (
+    owner TEXT PRIMARY KEY,
+    until REAL NOT NULL
+) WITHOUT ROWID;
