@@ -58,7 +58,7 @@ def test_a_newcomers_first_hour(server: PostgresServer, tmp_path: Path) -> None:
     answer = command("ask", QUESTION, "--collection", "py", "--json").json
     assert any("asyncio-task" in passage["url"] for passage in answer["passages"])
     assert "py" in command("collections").out
-    assert "py" in command("coverage", "py").out
+    assert "py" in command("coverage", "--collection", "py").out
     command("costs")
     command("ingest", "failed")
     assert f"127.0.0.1:{server.url.rpartition(':')[2]}" in command("doctor").out
