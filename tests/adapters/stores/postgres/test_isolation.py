@@ -120,3 +120,20 @@ def test_outside_of_a_transaction_of_ours_nothing_is_seen(
     fill(store, ONE)
     with psycopg.connect(server.url, options=f"-c search_path={schema},public") as connection:
         assert connection.execute("SELECT count(*) FROM chunks").fetchone() == (0,)
+
+
+def test_every_column_of_a_tenant_or_a_collection_is_under_a_policy(
+    server: PostgresServer, schema: str, store: PostgresStore
+) -> None:
+    """The catalogue is asked, so that a new table without a policy is found."""
+    with psycopg.connect(server.url) as connection:
+        rows: list[Any] = connection.execute(
+            "SELECT DISTINCT relname, relrowsecurity AND relforcerowsecurity AND EXISTS ("
+            " SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid AND polcmd = '*')"
+            " FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid"
+            " WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'p')"
+            " AND attname IN ('tenant_id', 'tenant', 'collection_id', 'part', 'thread_id')",
+            [schema],
+        ).fetchall()
+    assert len(rows) > 10
+    assert [name for name, is_private in rows if not is_private] == []
