@@ -35,9 +35,9 @@ _READ: Final = (
 )
 _WRITE: Final = "BEGIN; SELECT set_config('collection_search.tenant', %s, true);"
 # Work over all tenants runs alone; that of two collections runs side by side.
-_ALONE: Final = " SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), 0))"
+_ALONE: Final = " SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || %s, 0))"
 _BESIDE: Final = (
-    " SELECT pg_advisory_xact_lock_shared(hashtextextended(current_schema(), 0)),"
+    " SELECT pg_advisory_xact_lock_shared(hashtextextended(current_schema() || %s, 0)),"
     " pg_advisory_xact_lock(hashtextextended(current_schema() || %s, 1))"
 )
 
@@ -66,7 +66,8 @@ class PostgresDatabase:
     """A schema of a PostgreSQL database, safe for many threads, processes and hosts at once.
 
     A transaction sees the rows of the tenant that it is opened for, and no others, by row-level
-    security. It is undone as a whole when its block raises.
+    security. It is undone as a whole when its block raises. Writers of different `tables`, which is
+    the name of a group of tables, do not wait for each other.
     """
 
     def __init__(
@@ -74,10 +75,12 @@ class PostgresDatabase:
         url: str,
         *,
         schema: str = SCHEMA,
+        tables: str = "collections",
         max_connections: int = MAX_CONNECTIONS,
         wait_s: float = WAIT_S,
     ) -> None:
         self.schema = schema
+        self._tables = tables
         self._url = url
         self._max_connections = max_connections
         self._wait_s = wait_s
@@ -108,9 +111,10 @@ class PostgresDatabase:
     @contextmanager
     def write(self, whose: Whose, /) -> Iterator[PostgresConnection]:
         """Open a transaction that writes; no other one of the same collection runs beside it."""
-        begin, values = (_WRITE + _ALONE, [""])
+        begin, values = (_WRITE + _ALONE, ["", self._tables])
         if whose is not None:
-            begin, values = (_WRITE + _BESIDE, [_tenant_of(whose), _key_of(whose)])
+            key = self._tables + _key_of(whose)
+            begin, values = (_WRITE + _BESIDE, [_tenant_of(whose), self._tables, key])
         with self._transaction(begin, values) as connection:
             yield connection
 

@@ -27,7 +27,9 @@ class PostgresRuns(SQLRuns):
     def __init__(
         self, url: str, *, schema: str = SCHEMA, clock: Callable[[], float] | None = None
     ) -> None:
-        database = PostgresDatabase(url, schema=schema, max_connections=MAX_CONNECTIONS)
+        database = PostgresDatabase(
+            url, schema=schema, tables="runs", max_connections=MAX_CONNECTIONS
+        )
         super().__init__(database, clock=clock or database.clock)
 
     @classmethod

@@ -48,7 +48,9 @@ class PostgresUsage(SQLUsage):
         clock: Callable[[], float] = time.time,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        database = PostgresDatabase(url, schema=schema, max_connections=MAX_CONNECTIONS)
+        database = PostgresDatabase(
+            url, schema=schema, tables="usage", max_connections=MAX_CONNECTIONS
+        )
         answers = AnswerQueue.of(database.name, database, make_room, max_bytes)
         super().__init__(database, answers, day=_DAY, clock=clock)
 
