@@ -20,6 +20,8 @@ MAX_BYTES: Final = 2_000
 _BETWEEN: Final = {chr(code): "" for code in range(0x300, 0x370)}
 """Accents of Latin letters, which are left out; all else that is of no word divides words."""
 
+_ASCII: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
+
 
 def lexemes(stems: str) -> list[str]:
     """Return the words of stems in order, without the accents of Latin letters.
@@ -27,6 +29,8 @@ def lexemes(stems: str) -> list[str]:
     >>> lexemes("wait c++ café")
     ['wait', 'c', 'cafe']
     """
+    if stems.isascii():  # ten times as fast
+        return [word for word in stems.lower().translate(_ASCII).split() if len(word) <= MAX_BYTES]
     plain = unicodedata.normalize("NFKD", stems.lower())
     kept = "".join(one if _is_of_word(one) else _BETWEEN.get(one, " ") for one in plain)
     return [word for word in kept.split() if len(word.encode()) <= MAX_BYTES]
