@@ -93,7 +93,8 @@ def _indexed(
     """Return the nearest chunks by the index; fewer than `limit` when few of the near ones fit."""
     connection.execute(
         "SELECT set_config('hnsw.iterative_scan', 'strict_order', true),"
-        " set_config('hnsw.ef_search', ?, true), set_config('hnsw.max_scan_tuples', ?, true)",
+        " set_config('hnsw.ef_search', ?, true), set_config('hnsw.max_scan_tuples', ?, true),"
+        " set_config('enable_sort', 'off', true)",  # a sort would read the whole index first
         (str(min(max(_EF_SEARCH, limit), _MAX_EF_SEARCH)), str(_MAX_SCANNED)),
     )
     rows = connection.execute(
@@ -101,7 +102,8 @@ def _indexed(
         f" WHERE {index.condition} AND {wanted.condition}"
         f" ORDER BY {index.column} <=> (:asked)::halfvec({index.dimensions}) LIMIT :limit",
         {**wanted.values, "asked": to_halfvec(to_blob(asked)), "limit": limit},
-    )
+    ).fetchall()
+    connection.execute("SELECT set_config('enable_sort', 'on', true)")
     return [row["id"] for row in rows]
 
 
