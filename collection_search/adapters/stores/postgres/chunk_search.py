@@ -16,6 +16,7 @@ from ..sql.fusion import Cosines, fuse_scores
 from ..sql.vector_blobs import other_size, require_finite, to_blob
 from .document_rows import to_halfvec
 from .filters import build_filter
+from .vector_index import VectorIndex
 from .word_search import WordSearch
 
 if TYPE_CHECKING:
@@ -29,6 +30,13 @@ WORD_POOL: Final = 200
 """Chunks whose words are compared when vectors order them too."""
 _SPARE: Final = 2
 """Nearest chunks by half precision, as a multiple of those whose exact cosine is wanted."""
+
+_EF_SEARCH: Final = 200
+"""Nearest chunks that a step through the index compares."""
+_MAX_EF_SEARCH: Final = 1_000
+"""pgvector's own limit."""
+_MAX_SCANNED: Final = 20_000
+"""Chunks of the index after which a filter that few fit is left to the scan of the rows."""
 
 
 def find_chunks(
@@ -71,6 +79,38 @@ def _nearest(
     connection: Connection, collection: int, asked: Vectors, wanted: DocumentFilter, limit: int
 ) -> list[int]:
     """Return the ids of about as many of the nearest chunks as half precision can tell."""
+    index = VectorIndex(collection, asked.size)
+    if index.is_valid(connection):
+        found = _indexed(connection, index, asked, wanted, limit)
+        if len(found) == limit:
+            return found
+    return _scanned(connection, collection, asked, wanted, limit)
+
+
+def _indexed(
+    connection: Connection, index: VectorIndex, asked: Vectors, wanted: DocumentFilter, limit: int
+) -> list[int]:
+    """Return the nearest chunks by the index; fewer than `limit` when few of the near ones fit."""
+    connection.execute(
+        "SELECT set_config('hnsw.iterative_scan', 'strict_order', true),"
+        " set_config('hnsw.ef_search', ?, true), set_config('hnsw.max_scan_tuples', ?, true),"
+        " set_config('enable_sort', 'off', true)",  # a sort would read the whole index first
+        (str(min(max(_EF_SEARCH, limit), _MAX_EF_SEARCH)), str(_MAX_SCANNED)),
+    )
+    rows = connection.execute(
+        "SELECT chunks.id FROM chunks JOIN documents ON documents.id = document_id"
+        f" WHERE {index.condition} AND {wanted.condition}"
+        f" ORDER BY {index.column} <=> (:asked)::halfvec({index.dimensions}) LIMIT :limit",
+        {**wanted.values, "asked": to_halfvec(to_blob(asked)), "limit": limit},
+    ).fetchall()
+    connection.execute("SELECT set_config('enable_sort', 'on', true)")
+    return [row["id"] for row in rows]
+
+
+def _scanned(
+    connection: Connection, collection: int, asked: Vectors, wanted: DocumentFilter, limit: int
+) -> list[int]:
+    """Return the nearest chunks by a scan of the collection's rows."""
     of: dict[str, Any] = {**wanted.values, "collection": collection, "limit": limit}
     rows = connection.execute(
         "SELECT chunks.id FROM chunks JOIN documents ON documents.id = document_id"

@@ -13,19 +13,28 @@ from .chunk_search import find_chunks
 from .document_rows import PostgresRows, copy_vectors
 from .filters import build_filter
 from .removal import erase_collection, erase_tenant, erase_unused
+from .vector_index import INDEX_FROM, VectorIndex, VectorIndexes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ....contracts.collection import Deleted, Filters, StoredChunk, TenantScope, Vectors
+    from ..sql.connection import Connection
     from .database import PostgresDatabase
 
 
 class PostgresCollections(SQLCollections):
     """The collections' content: implements `collection_search.ports.CollectionStore`."""
 
-    def __init__(self, database: PostgresDatabase, *, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        database: PostgresDatabase,
+        *,
+        clock: Callable[[], float],
+        index_from: int = INDEX_FROM,
+    ) -> None:
         super().__init__(database, PostgresRows, clock=clock)
+        self.vector_indexes = VectorIndexes(database, index_from)
 
     def search(
         self,
@@ -42,9 +51,19 @@ class PostgresCollections(SQLCollections):
             if collection is None:
                 build_filter(filters)
                 return []
-            return find_chunks(
+            found = find_chunks(
                 connection, collection, question, vector, limit=limit, filters=filters
             )
+            is_due = vector is not None and self._needs_index(connection, collection, vector.size)
+        if is_due:
+            self.vector_indexes.build_in_background()
+        return found
+
+    def _needs_index(self, connection: Connection, collection: int, dimensions: int) -> bool:
+        index = VectorIndex(collection, dimensions)
+        if index.is_valid(connection):
+            return False
+        return index.is_due(connection, self.vector_indexes.index_from)
 
     def change_embedder(self, scope: TenantScope, fingerprint: str | None) -> bool:
         """Put the prepared vectors, or none, in the place of all others, in one transaction."""

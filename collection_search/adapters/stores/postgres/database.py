@@ -118,6 +118,12 @@ class PostgresDatabase:
         with self._transaction(begin, values) as connection:
             yield connection
 
+    @contextmanager
+    def outside_transaction(self) -> Iterator[psycopg.Connection[Any]]:
+        """Lend a connection for statements that PostgreSQL refuses in a transaction."""
+        with self._connected() as connection:
+            yield connection
+
     def truncate_log(self) -> bool:
         """Do nothing: the server keeps its log for itself."""
         return True

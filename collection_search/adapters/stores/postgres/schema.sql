@@ -63,7 +63,7 @@ CREATE TABLE chunks (
     length integer NOT NULL,            -- number of its stems
     UNIQUE (document_id, ordinal)
 );
-CREATE INDEX chunks_by_part ON chunks (part);
+CREATE INDEX chunks_by_part ON chunks (part) INCLUDE (length);
 CREATE INDEX chunks_by_words ON chunks USING gin (words);
 
 CREATE TABLE prepared_vectors (

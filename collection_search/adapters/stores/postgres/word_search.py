@@ -18,8 +18,6 @@ _K1: Final = 1.2
 _B: Final = 0.75
 _TITLE: Final = 2.0
 """Weight of a word in the title."""
-_COUNTED: Final = 5_000
-"""Chunks of one word that are counted; one with more says little."""
 _POOL: Final = 4
 """Chunks whose words are read, as a multiple of those that are wanted."""
 
@@ -27,10 +25,8 @@ _COUNT: Final = """
     SELECT count(*) AS chunks, coalesce(avg(length), 1) AS length
     FROM chunks WHERE part = :collection
 """
-_WITH: Final = """
-    SELECT count(*) FROM (
-        SELECT 1 FROM chunks WHERE part = :collection AND words @@ (:stem)::tsquery
-        LIMIT :most) AS found
+_KNOWN: Final = """
+    SELECT 1 FROM chunks WHERE part = :collection AND words @@ (:stem)::tsquery LIMIT 1
 """
 _WORDS: Final = """
     SELECT chunks.id, lexeme, cardinality(positions) AS times,
@@ -39,10 +35,17 @@ _WORDS: Final = """
     WHERE chunks.id = ANY(:found) AND lexeme ^@ ANY(:words)
 """
 _CANDIDATES: Final = """
-    SELECT chunks.id, length FROM chunks JOIN documents ON documents.id = document_id
-    WHERE part = :collection AND words @@ (:any_of)::tsquery AND {condition}
-    ORDER BY {weight} DESC, length, chunks.id LIMIT :limit
+    WITH hits AS MATERIALIZED (
+        SELECT id, document_id, length, {hits} FROM chunks
+        WHERE part = :collection AND words @@ (:any_of)::tsquery
+    ), counts AS (SELECT {counts} FROM hits)
+    SELECT hits.id, hits.length, counts.*
+    FROM hits CROSS JOIN counts JOIN documents ON documents.id = document_id
+    WHERE {condition} ORDER BY {weight} DESC, hits.length, hits.id LIMIT :limit
 """
+# One reading of the collection's words: row-level security keeps the full-text index out of it
+# where no administrator has declared the match leak-proof.
+_RARITY: Final = "greatest(ln((:chunks - count_{0} + 0.5) / (count_{0} + 0.5)), 1e-6)"
 
 
 class WordSearch:
@@ -55,7 +58,9 @@ class WordSearch:
 
     def knows(self, stem: str) -> bool:
         """Return whether a chunk of the collection has the stem."""
-        return self._count(StemQuery.of(stem), most=1) > 0
+        query = StemQuery.of(stem)
+        of = {"collection": self._collection, "stem": query.text}
+        return bool(query.words and self._connection.execute(_KNOWN, of).fetchone())
 
     def best(self, limit: int, wanted: DocumentFilter) -> dict[int, float]:
         """Return BM25 by chunk id, higher is better, the best first.
@@ -64,35 +69,41 @@ class WordSearch:
         """
         of = {"collection": self._collection}
         chunks, length = self._connection.execute(_COUNT, of).fetchone()
-        found = [(query, self._count(query)) for query in self._queries]
+        if not self._queries:
+            return {}
+        lengths, counts = self._candidates(chunks, limit * _POOL, wanted)
         rarities = [
-            (query, max(math.log((chunks - count + 0.5) / (count + 0.5)), 1e-6))
-            for query, count in found
+            (query, _rarity(chunks, count))
+            for query, count in zip(self._queries, counts, strict=True)
             if count
         ]
-        if not rarities:
-            return {}
-        lengths = self._candidates(rarities, limit * _POOL, wanted)
         scores = self._scored(lengths, rarities, float(length))
         best = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))[:limit]
         return {chunk: scores[chunk] for chunk in best}
 
-    def _count(self, query: StemQuery, most: int = _COUNTED) -> int:
-        of = {"collection": self._collection, "stem": query.text, "most": most}
-        return int(self._connection.execute(_WITH, of).fetchone()[0]) if query.words else 0
-
     def _candidates(
-        self, rarities: Sequence[tuple[StemQuery, float]], limit: int, wanted: DocumentFilter
-    ) -> dict[int, int]:
-        """Return the lengths of the chunks that have the rarest of the words, by their id."""
+        self, chunks: int, limit: int, wanted: DocumentFilter
+    ) -> tuple[dict[int, int], list[int]]:
+        """Return the lengths of the chunks that have the rarest of the words, by their id.
+
+        Then how many chunks of the collection have each word, 0 when no chunk fits.
+        """
         of: dict[str, Any] = {**wanted.values, "collection": self._collection, "limit": limit}
-        weights = []
-        for place, (query, rarity) in enumerate(rarities):
-            of[f"stem_{place}"] = query.text
-            weights.append(f"CASE WHEN words @@ (:stem_{place})::tsquery THEN {rarity} ELSE 0 END")
-        of["any_of"] = " | ".join(f"({query.text})" for query, _ in rarities)
-        statement = _CANDIDATES.format(condition=wanted.condition, weight=" + ".join(weights))
-        return {row["id"]: row["length"] for row in self._connection.execute(statement, of)}
+        places = range(len(self._queries))
+        of |= {f"stem_{place}": self._queries[place].text for place in places}
+        of |= {"any_of": " | ".join(f"({query.text})" for query in self._queries)}
+        of |= {"chunks": chunks}
+        statement = _CANDIDATES.format(
+            hits=", ".join(f"words @@ (:stem_{place})::tsquery AS has_{place}" for place in places),
+            counts=", ".join(f"count(*) FILTER (WHERE has_{n}) AS count_{n}" for n in places),
+            weight=" + ".join(
+                f"CASE WHEN has_{n} THEN {_RARITY.format(n)} ELSE 0 END" for n in places
+            ),
+            condition=wanted.condition,
+        )
+        rows = self._connection.execute(statement, of).fetchall()
+        counts = [rows[0][f"count_{place}"] if rows else 0 for place in places]
+        return {row["id"]: row["length"] for row in rows}, counts
 
     def _scored(
         self,
@@ -113,3 +124,7 @@ class WordSearch:
                 rarity * count * (_K1 + 1) / (count + norm) for rarity, count in counts
             )
         return scores
+
+
+def _rarity(chunks: int, count: int) -> float:
+    return max(math.log((chunks - count + 0.5) / (count + 0.5)), 1e-6)
