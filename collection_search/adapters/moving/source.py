@@ -75,7 +75,7 @@ class Source:
     def batch(
         self, table: Table, columns: Sequence[str], after: Sequence[Any] | None, size: int
     ) -> list[tuple[Any, ...]]:
-        """Return the next rows behind a key; those of chunks have collection and stems at the end."""
+        """Return the rows behind a key; those of chunks end with collection and stems."""
         listed = ", ".join(f't."{name}"' for name in columns)
         query = f"SELECT {listed} FROM {table.name} AS t"
         if table.name == "chunks":
