@@ -65,7 +65,7 @@ def fill_home(home: Path, *, pages: int = PAGES) -> dict[TenantScope, Ticket]:
 def _fill_collection(store: SQLiteStore, scope: TenantScope, pages: int) -> Ticket:
     store.collections.bind_embedder(scope, "axes")
     for n in range(pages):
-        text = f"Tea {n} of café {scope.tenant_id}\0"
+        text = f"Tea {n} of café {scope.tenant_id}"
         parts = chunks(text, "c++ 茶", vectors=axes(n % 4, (n + 1) % 4))
         store.collections.replace_document(scope, document(f"page-{n}", text, rank=n), parts)
     (ref,) = store.staging.put(scope.tenant_id, [f"staged text of {scope.tenant_id}"])

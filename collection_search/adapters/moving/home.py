@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ...errors import InputError, StoreError
+from ...errors import InputError
 from ..checkpoints.moving import copy_checkpoints, find_threads
 from ..stores.postgres.database import SCHEMA
 from .source import open_source
 from .tables import TABLES, Digest, compared_columns, target_columns, to_target
-from .target import check_url, open_target
+from .target import check_url, difference, open_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -106,11 +106,7 @@ def _compare(
         rows[table.name] = source.count(table)
         on_progress("compare", sum(rows.values()), total)
     if wrong:
-        raise StoreError(
-            f"The copy differs from the files in: {', '.join(wrong)}. They were changed between"
-            " two attempts, or the target was. Run 'collection-search migrate --restart', which"
-            " empties the target and begins anew."
-        )
+        raise difference(wrong)
     return rows
 
 

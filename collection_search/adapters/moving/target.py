@@ -30,6 +30,10 @@ _PROGRESS: Final = """
     CREATE TABLE IF NOT EXISTS migrated_tables (
         name text PRIMARY KEY, last_key text NOT NULL, rows bigint NOT NULL);
 """
+_REACHED: Final = (
+    "INSERT INTO migrated_tables AS t VALUES (%s, %s, %s) ON CONFLICT (name)"
+    " DO UPDATE SET last_key = excluded.last_key, rows = t.rows + excluded.rows"
+)
 _READ_AT_ONCE: Final = 1_000
 
 
@@ -73,29 +77,27 @@ class Target:
         self, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], key: list[Any]
     ) -> None:
         """Store the next rows and their last key in one transaction."""
+        try:
+            with self._connection.transaction():
+                self._insert(table, columns, rows)
+                self._connection.execute(_REACHED, [table.name, json.dumps(key), len(rows)])
+        except psycopg.IntegrityError as error:
+            raise difference([table.name]) from error
+
+    def _insert(
+        self, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
+    ) -> None:
+        """Insert rows by way of a table without row-level security, since COPY refuses others."""
         stage, named = sql.Identifier(f"next_{table.name}"), _list(columns)
         goal = sql.Identifier(table.name)
-        with self._connection.transaction():
-            # COPY itself does not work on tables with row-level security.
-            self._connection.execute(
-                sql.SQL(
-                    "CREATE TEMP TABLE {} ON COMMIT DROP AS SELECT {} FROM {} WITH NO DATA"
-                ).format(stage, named, goal)
-            )
-            begin = sql.SQL("COPY {} ({}) FROM STDIN").format(stage, named)
-            with self._connection.cursor() as cursor, cursor.copy(begin) as copy:
-                for row in rows:
-                    copy.write_row(row)
-            self._connection.execute(
-                sql.SQL("INSERT INTO {} ({}) {}SELECT {} FROM {}").format(
-                    goal, named, _given_ids(table), named, stage
-                )
-            )
-            self._connection.execute(
-                "INSERT INTO migrated_tables AS t VALUES (%s, %s, %s) ON CONFLICT (name)"
-                " DO UPDATE SET last_key = excluded.last_key, rows = t.rows + excluded.rows",
-                [table.name, json.dumps(key), len(rows)],
-            )
+        create = "CREATE TEMP TABLE {} ON COMMIT DROP AS SELECT {} FROM {} WITH NO DATA"
+        self._connection.execute(sql.SQL(create).format(stage, named, goal))
+        begin = sql.SQL("COPY {} ({}) FROM STDIN").format(stage, named)
+        with self._connection.cursor() as cursor, cursor.copy(begin) as copy:
+            for row in rows:
+                copy.write_row(row)
+        insert = sql.SQL("INSERT INTO {} ({}) {}SELECT {} FROM {}")
+        self._connection.execute(insert.format(goal, named, _given_ids(table), named, stage))
 
     def digest(self, table: Table, columns: Sequence[str]) -> Digest:
         """Return number and hash of the stored rows."""
@@ -174,6 +176,15 @@ def open_target(url: str, *, schema: str = SCHEMA) -> Iterator[Target]:
             yield Target(connection, place_of(url))
     except psycopg.Error as error:
         raise translate_failure(url, error) from None  # its context may quote the address
+
+
+def difference(tables: Sequence[str]) -> StoreError:
+    """Return the error of tables that are not as in the files."""
+    return StoreError(
+        f"The copy differs from the files in: {', '.join(tables)}. They were changed between two"
+        " attempts, or the target was. Run 'collection-search migrate --restart', which empties"
+        " the target and begins anew."
+    )
 
 
 def check_url(url: str) -> None:

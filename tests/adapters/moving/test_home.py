@@ -82,8 +82,10 @@ def test_everything_is_carried_over(tmp_path: Path, url: str, stores: Stores) ->
     for scope in (ONE, TWO):
         question = {"vector": axes(2)[0], "limit": 3}
         found = [s.collections.search(scope, "tea café", **question) for s in (here, store)]
-        assert [one.url for one in found[0]] == [one.url for one in found[1]]
-    store.collections.replace_document(ONE, document("new", "tea"), chunks("new tea"))
+        assert [one.text for one in found[0]] == [one.text for one in found[1]]
+    store.collections.replace_document(
+        ONE, document("new", "tea"), chunks("new tea", vectors=axes(1))
+    )
     usage, runs = PostgresUsage(url), PostgresRuns(url)
     assert usage.get("one", "search", "key", max_age_s=1e9) == b"\x00answer"
     assert usage.used("tavily", "k", period="2026-11") == 1
@@ -141,7 +143,9 @@ def test_a_source_that_changed_meanwhile_is_noticed(
 
     with pytest.raises(KeyboardInterrupt):
         move_home(tmp_path, url, on_progress=stop)
-    stores[0].collections.replace_document(ONE, document("page-0", "other"), chunks("other"))
+    stores[0].collections.replace_document(
+        ONE, document("page-0", "other"), chunks("other", vectors=axes(0))
+    )
     with pytest.raises(StoreError, match=r"differs from the files in: .*chunks.*--restart"):
         move_home(tmp_path, url)
     assert move_home(tmp_path, url, restart=True) is not None
@@ -188,9 +192,7 @@ def test_a_source_at_work_is_refused(tmp_path: Path, url: str, stores: Stores) -
     assert caught.value.retryable
 
 
-def test_a_collection_goes_by_file_between_the_engines(
-    tmp_path: Path, stores: Stores
-) -> None:
+def test_a_collection_goes_by_file_between_the_engines(tmp_path: Path, stores: Stores) -> None:
     """To PostgreSQL and back: the canonical form stays the same."""
     fill_home(tmp_path)
     here, there = stores[0].collections, stores[1]().collections

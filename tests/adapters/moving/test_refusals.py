@@ -7,13 +7,13 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from support.moved_home import fill_home
+from support.ports import closed_port
 
 from collection_search.adapters.moving.source import open_source
 from collection_search.adapters.moving.tables import TABLES
 from collection_search.adapters.moving.target import check_url, open_target
 from collection_search.errors import ConfigError, StoreError
-from support.moved_home import fill_home
-from support.ports import closed_port
 
 if TYPE_CHECKING:
     from pathlib import Path
