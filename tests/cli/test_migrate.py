@@ -71,4 +71,4 @@ def test_an_open_review_is_answered_in_postgresql(
     store = PostgresStore(url)
     stored = store.collections.documents(TenantScope("local", "py"))
     store.close()
-    assert [page.url for page in stored] == [wanted]
+    assert [page.url for page in stored.documents] == [wanted]

@@ -8,7 +8,7 @@ from ...errors import InputError
 from ..checkpoints.moving import copy_checkpoints, find_threads
 from ..stores.postgres.database import SCHEMA
 from .source import open_source
-from .tables import TABLES, Digest, compared_columns, target_columns, to_target
+from .tables import TABLES, Digest, target_columns, to_compared, to_target
 from .target import check_url, difference, open_target
 
 if TYPE_CHECKING:
@@ -113,14 +113,11 @@ def _compare(
 def _is_equal(source: Source, target: Target, table: Table, columns: list[str]) -> bool:
     if not columns:
         return target.count(table) == 0
-    written = target_columns(table, columns)
-    kept = [written.index(name) for name in compared_columns(written)]
     here = Digest()
     for some in _batches(source, table, columns, None, BATCH):
         for row in some:
-            given = to_target(table, columns, row)
-            here.add([given[place] for place in kept])
-    return here == target.digest(table, written)
+            here.add(to_compared(table, columns, row))
+    return here == target.digest(table, target_columns(table, columns))
 
 
 def _batches(

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 _BOOLEANS: Final = frozenset({"refresh"})
 """Columns that SQLite has as 0 and 1."""
-_DERIVED: Final = ("near", "words")
-"""Columns of chunks that are made from others, in a form that is not read back."""
+_DERIVED: Final = ("near", "words", "length")
+"""Columns of chunks that are made from others, and not read back."""
 ADDED: Final = ("part", "near", "words", "length")
 """Columns of chunks that only PostgreSQL has."""
 _ROOM: Final = 1 << 128
@@ -75,14 +75,20 @@ def compared_columns(columns: Sequence[str]) -> list[str]:
 
 def to_target(table: Table, columns: Sequence[str], row: Sequence[Any]) -> tuple[Any, ...]:
     """Return a row of the file as PostgreSQL stores it."""
-    values = [_value(name, value) for name, value in zip(columns, row, strict=False)]
+    values = to_compared(table, columns, row)
     if table.name != "chunks":
-        return tuple(values)
-    part, title, body = row[len(columns) :]
+        return values
+    title, body = row[len(columns) + 1 :]
     titled, said = lexemes(title or ""), lexemes(body or "")
-    vector = values[list(columns).index("vector")]
+    vector = values[columns.index("vector")]
     words = to_tsvector(titled, said)
-    return (*values, part, to_halfvec(vector), words, len(titled + said))
+    return (*values, to_halfvec(vector), words, len(titled + said))
+
+
+def to_compared(table: Table, columns: Sequence[str], row: Sequence[Any]) -> tuple[Any, ...]:
+    """Return a row of the file as it is read back, without what is made from other columns."""
+    names = (*columns, "part") if table.name == "chunks" else columns
+    return tuple(_value(name, value) for name, value in zip(names, row, strict=False))
 
 
 def _value(name: str, value: Any) -> Any:

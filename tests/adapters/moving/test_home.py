@@ -27,8 +27,11 @@ from collection_search.tools.portable.files import export_file, export_lines, im
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from typing import TypeAlias
 
     from support.postgres_server import PostgresServer
+
+    Stores: TypeAlias = tuple[SQLiteStore, Callable[[], PostgresStore]]
 
 pytestmark = [
     pytest.mark.server,
@@ -55,8 +58,9 @@ def url(server: PostgresServer) -> str:
 
 
 @pytest.fixture
-def stores(tmp_path: Path, url: str) -> Iterator[tuple[SQLiteStore, Callable[[], PostgresStore]]]:
-    here, opened = SQLiteStore(tmp_path / "collections.db"), []
+def stores(tmp_path: Path, url: str) -> Iterator[Stores]:
+    here = SQLiteStore(tmp_path / "collections.db")
+    opened: list[PostgresStore] = []
 
     def there() -> PostgresStore:
         opened.append(PostgresStore(url))
@@ -65,9 +69,6 @@ def stores(tmp_path: Path, url: str) -> Iterator[tuple[SQLiteStore, Callable[[],
     yield here, there
     for store in (here, *opened):
         store.close()
-
-
-Stores = "tuple[SQLiteStore, Callable[[], PostgresStore]]"
 
 
 def test_everything_is_carried_over(tmp_path: Path, url: str, stores: Stores) -> None:
@@ -82,7 +83,7 @@ def test_everything_is_carried_over(tmp_path: Path, url: str, stores: Stores) ->
     for scope in (ONE, TWO):
         question = {"vector": axes(2)[0], "limit": 3}
         found = [s.collections.search(scope, "tea café", **question) for s in (here, store)]
-        assert [one.text for one in found[0]] == [one.text for one in found[1]]
+        assert [one.chunk.text for one in found[0]] == [one.chunk.text for one in found[1]]
     store.collections.replace_document(
         ONE, document("new", "tea"), chunks("new tea", vectors=axes(1))
     )
@@ -178,9 +179,9 @@ def test_an_open_review_without_checkpoint_is_refused(tmp_path: Path, url: str) 
         connection.execute("UPDATE gates SET state = 'open'")
     with pytest.raises(InputError, match=r"g-1 \(tenant one\)"):
         move_home(tmp_path, url)
-    with psycopg.connect(url) as connection:
+    with psycopg.connect(url) as target:
         query = "SELECT to_regclass('collection_search.migration')"
-        assert connection.execute(query).fetchone() == (None,)
+        assert target.execute(query).fetchone() == (None,)
 
 
 def test_a_source_at_work_is_refused(tmp_path: Path, url: str, stores: Stores) -> None:
