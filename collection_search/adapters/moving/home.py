@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ...errors import InputError
 from ..checkpoints.moving import copy_checkpoints, find_threads
 from ..stores.postgres.database import SCHEMA
+from .moved_tables import TABLES, Digest, target_columns, to_compared, to_target
 from .source import open_source
-from .tables import TABLES, Digest, target_columns, to_compared, to_target
 from .target import check_url, difference, open_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from .source import Source
-    from .tables import Table
-    from .target import Target
+    from .moved_tables import Table
+    from .source import MigrationSource
+    from .target import MigrationTarget
 
 BATCH: Final = 500
 """Rows that are stored at once."""
@@ -62,7 +62,7 @@ def move_home(
     return Moved(rows, len(threads))
 
 
-def _require_checkpoints(source: Source, threads: set[str]) -> None:
+def _require_checkpoints(source: MigrationSource, threads: set[str]) -> None:
     """Raise InputError with the names of open reviews whose runs could not go on."""
     lost = [gate for gate in source.waiting_gates() if gate.thread_id not in threads]
     if lost:
@@ -75,7 +75,10 @@ def _require_checkpoints(source: Source, threads: set[str]) -> None:
 
 
 def _copy(
-    source: Source, target: Target, batch: int, on_progress: Callable[[str, int, int], None]
+    source: MigrationSource,
+    target: MigrationTarget,
+    batch: int,
+    on_progress: Callable[[str, int, int], None],
 ) -> None:
     """Copy the tables, each behind the key that was stored last."""
     total, done = sum(map(source.count, TABLES)), 0
@@ -95,7 +98,7 @@ def _copy(
 
 
 def _compare(
-    source: Source, target: Target, on_progress: Callable[[str, int, int], None]
+    source: MigrationSource, target: MigrationTarget, on_progress: Callable[[str, int, int], None]
 ) -> dict[str, int]:
     """Return the number of rows by table. Raises StoreError where number or hash differ."""
     total, rows, wrong = sum(map(source.count, TABLES)), {}, []
@@ -110,7 +113,9 @@ def _compare(
     return rows
 
 
-def _is_equal(source: Source, target: Target, table: Table, columns: list[str]) -> bool:
+def _is_equal(
+    source: MigrationSource, target: MigrationTarget, table: Table, columns: list[str]
+) -> bool:
     if not columns:
         return target.count(table) == 0
     here = Digest()
@@ -121,7 +126,7 @@ def _is_equal(source: Source, target: Target, table: Table, columns: list[str]) 
 
 
 def _batches(
-    source: Source, table: Table, columns: list[str], after: list[Any] | None, size: int
+    source: MigrationSource, table: Table, columns: list[str], after: list[Any] | None, size: int
 ) -> Iterator[list[tuple[Any, ...]]]:
     while columns and (rows := source.batch(table, columns, after, size)):
         yield rows

@@ -14,7 +14,7 @@ from ..stores.sqlite.database import Database
 from ..stores.sqlite.removal import resume
 from ..stores.sqlite.run_history import RUNS as RUNS_FILE
 from ..stores.sqlite.usage import USAGE as USAGE_FILE
-from .tables import COLLECTIONS, RUNS, USAGE, Table
+from .moved_tables import COLLECTIONS, RUNS, USAGE, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ _CHUNKS: Final = (
 )
 
 
-class WaitingGate(NamedTuple):
+class PausedGate(NamedTuple):
     """An open review whose run is kept among the embedded checkpoints."""
 
     tenant_id: str
@@ -44,7 +44,7 @@ class WaitingGate(NamedTuple):
     thread_id: str | None
 
 
-class Source:
+class MigrationSource:
     """The files of a data folder; a missing one has no rows."""
 
     def __init__(self, home: Path, opened: dict[str, SQLiteConnection]) -> None:
@@ -86,7 +86,7 @@ class Source:
         query += f" ORDER BY {key} LIMIT {size}"
         return self._rows(table, query, tuple(after or ()))
 
-    def waiting_gates(self) -> list[WaitingGate]:
+    def waiting_gates(self) -> list[PausedGate]:
         """Return the open reviews of runs that this product resumes itself."""
         if "gates" not in self._opened:
             return []
@@ -94,7 +94,7 @@ class Source:
             "SELECT tenant_id, gate_id, thread_id FROM gates"
             " WHERE state = 'open' AND host != 'server' ORDER BY tenant_id, gate_id"
         )
-        return [WaitingGate(*row) for row in self._opened["gates"].execute(query)]
+        return [PausedGate(*row) for row in self._opened["gates"].execute(query)]
 
     def _rows(self, table: Table, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         cursor = self._opened[table.name].cursor()
@@ -103,7 +103,7 @@ class Source:
 
 
 @contextmanager
-def open_source(home: Path, *, wait_s: float = WAIT_S) -> Iterator[Source]:
+def open_source(home: Path, *, wait_s: float = WAIT_S) -> Iterator[MigrationSource]:
     """Open the files, migrated to the newest version; others may read them, not write to them.
 
     Raises StoreError when another process writes to them or works on pages of the ledger.
@@ -124,7 +124,7 @@ def open_source(home: Path, *, wait_s: float = WAIT_S) -> Iterator[Source]:
                 " Set COLLECTION_SEARCH_HOME to the folder that has them."
             )
         _require_idle(opened["ledger"])
-        yield Source(home, opened)
+        yield MigrationSource(home, opened)
 
 
 @contextmanager

@@ -15,12 +15,12 @@ from ...errors import ConfigError, InputError, StoreError
 from ..stores.postgres.database import SCHEMA
 from ..stores.postgres.failures import place_of, translate_failure
 from ..stores.postgres.schema import migrate
-from .tables import TABLES, Digest, compared_columns
+from .moved_tables import TABLES, Digest, compared_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from .tables import Table
+    from .moved_tables import Table
 
 CONNECT_S: Final = 10
 _CHECKPOINTS: Final = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
@@ -37,7 +37,7 @@ _REACHED: Final = (
 _READ_AT_ONCE: Final = 1_000
 
 
-class Target:
+class MigrationTarget:
     """A schema that takes rows; each batch is stored together with its key, or not at all."""
 
     def __init__(self, connection: psycopg.Connection[Any], place: str) -> None:
@@ -158,7 +158,7 @@ class Target:
 
 
 @contextmanager
-def open_target(url: str, *, schema: str = SCHEMA) -> Iterator[Target]:
+def open_target(url: str, *, schema: str = SCHEMA) -> Iterator[MigrationTarget]:
     """Connect to the database as one that writes alone. Raises ConfigError, StoreError."""
     check_url(url)
     try:
@@ -173,7 +173,7 @@ def open_target(url: str, *, schema: str = SCHEMA) -> Iterator[Target]:
             _lock(connection, place_of(url))
             # The rows of all tenants.
             connection.execute("SELECT set_config('collection_search.tenant', '', false)")
-            yield Target(connection, place_of(url))
+            yield MigrationTarget(connection, place_of(url))
     except psycopg.Error as error:
         raise translate_failure(url, error) from None  # its context may quote the address
 

@@ -15,7 +15,7 @@ from support.moved_home import ONE, TWO, facts_of, fill_home
 from support.postgres_server import binaries, postgres_server
 
 from collection_search.adapters.moving.home import move_home
-from collection_search.adapters.moving.tables import TABLES
+from collection_search.adapters.moving.moved_tables import TABLES
 from collection_search.adapters.stores.postgres import PostgresStore
 from collection_search.adapters.stores.postgres.run_history import PostgresRuns
 from collection_search.adapters.stores.postgres.usage import PostgresUsage

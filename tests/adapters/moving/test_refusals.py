@@ -10,8 +10,8 @@ import pytest
 from support.moved_home import fill_home
 from support.ports import closed_port
 
+from collection_search.adapters.moving.moved_tables import TABLES
 from collection_search.adapters.moving.source import open_source
-from collection_search.adapters.moving.tables import TABLES
 from collection_search.adapters.moving.target import check_url, open_target
 from collection_search.errors import ConfigError, StoreError
 

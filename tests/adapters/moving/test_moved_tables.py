@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collection_search.adapters.moving.tables import TABLES, Digest, to_target
+from collection_search.adapters.moving.moved_tables import TABLES, Digest, to_target
 
 BY_NAME = {table.name: table for table in TABLES}
 
