@@ -80,7 +80,7 @@ async def _write(saver: BaseCheckpointSaver[Any], one: CheckpointTuple) -> None:
 
 def _place(config: RunnableConfig) -> tuple[str, str, str | None]:
     """Return thread, namespace and id."""
-    given = config["configurable"]
+    given = config.get("configurable", {})
     return given["thread_id"], given.get("checkpoint_ns", ""), given.get("checkpoint_id")
 
 

@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from ...errors import ConfigError, InputError, StoreError
 from ..stores.postgres.database import SCHEMA
 from ..stores.postgres.failures import place_of, translate_failure
-from ..stores.postgres.schema import migrate
+from ..stores.postgres.schema import migrate_schema
 from .moved_tables import TABLES, Digest, compared_columns
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def open_target(url: str, *, schema: str = SCHEMA) -> Iterator[MigrationTarget]:
             options=f"-c search_path={schema},public",
             application_name="collection-search migrate",
         ) as connection:
-            migrate(connection, schema)
+            migrate_schema(connection, schema)
             _lock(connection, place_of(url))
             # The rows of all tenants.
             connection.execute("SELECT set_config('collection_search.tenant', '', false)")

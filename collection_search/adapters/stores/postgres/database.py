@@ -16,7 +16,7 @@ from ....contracts.collection import TenantScope
 from .dialect import translate
 from .failures import place_of, translate_failure
 from .rows import named_rows
-from .schema import migrate
+from .schema import migrate_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -85,7 +85,7 @@ class PostgresDatabase:
         self._pool: ConnectionPool[psycopg.Connection[Any]] | None = None
         self._pid = os.getpid()
         with self._connected() as connection:
-            migrate(connection, schema)
+            migrate_schema(connection, schema)
 
     @property
     def name(self) -> str:
