@@ -58,6 +58,7 @@ COMMANDS: Final = (
     "eval",
     "keys",
     "tokens",
+    "migrate",
     "doctor",
 )
 _MODULES: Final = {"eval": "evaluate"}

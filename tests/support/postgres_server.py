@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import uuid
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +19,8 @@ from .waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from psycopg.sql import Composed
 
 USER: Final = "collections"
 """The user of the tests: no superuser, so that row-level security holds for it."""
@@ -62,6 +65,16 @@ class PostgresServer:
         self._sql(f"CREATE DATABASE {USER} OWNER {USER}")
         self._sql("CREATE EXTENSION vector", database=USER)
 
+    def new_database(self) -> str:
+        """Create an empty database of the ordinary user and return its address."""
+        from psycopg import sql
+
+        name = f"of_{uuid.uuid4().hex[:16]}"
+        create = sql.SQL("CREATE DATABASE {} OWNER {}")
+        self._sql(create.format(sql.Identifier(name), sql.Identifier(USER)))
+        self._sql("CREATE EXTENSION vector", database=name)
+        return f"postgresql://{USER}@127.0.0.1:{self._port}/{name}"
+
     def start(self) -> None:
         """Start the server and wait until it answers."""
         options = {"listen_addresses": "127.0.0.1", "port": self._port, "fsync": "on"}
@@ -104,7 +117,7 @@ class PostgresServer:
         command = [str(self._programs / program), *arguments]
         subprocess.run(command, check=True, capture_output=True, **self._as_user)
 
-    def _sql(self, statement: LiteralString, *, database: str = "postgres") -> None:
+    def _sql(self, statement: LiteralString | Composed, *, database: str = "postgres") -> None:
         """Run a statement as an administrator."""
         import psycopg
 

@@ -67,6 +67,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "tokens add": ("tokens add ann --role reviewer", "tokens add bob --tenant acme"),
     "tokens list": ("tokens list",),
     "tokens remove": ("tokens remove ann",),
+    "migrate": ("migrate --to postgresql://me@localhost/collections",),
     "doctor": ("doctor", "doctor --provider tavily --spend"),
 }
 """The examples of each command by its path, without the command's name."""

@@ -14,10 +14,12 @@ ACCEPTED: Final = (
     " 'collection-search worker' goes on with it."
 )
 UNCHANGED: Final = "Interrupted. Nothing was changed."
+RESUMABLE: Final = "Interrupted. What was copied stays; repeat the command to go on."
 
 _OUTCOMES: Final = {
     **dict.fromkeys(("ask", "eval", "search"), PAID),
     **dict.fromkeys(("costs", "decisions", "doctor", "page"), UNCHANGED),
+    "migrate": RESUMABLE,
 }
 """By sub-command; the others tell it themselves where there is something to tell."""
 

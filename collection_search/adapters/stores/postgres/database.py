@@ -15,7 +15,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from ....contracts.collection import TenantScope
 from .dialect import translate
 from .rows import named_rows
-from .schema import migrate
+from .schema import migrate_schema
 from .store_errors import server_of, translate_failure
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class PostgresDatabase:
         self._pool: ConnectionPool[psycopg.Connection[Any]] | None = None
         self._pid = os.getpid()
         with self._connected() as connection:
-            migrate(connection, schema)
+            migrate_schema(connection, schema)
 
     @property
     def name(self) -> str:

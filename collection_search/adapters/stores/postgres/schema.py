@@ -17,7 +17,7 @@ _SCRIPTS: Final = {1: ("functions.sql", "schema.sql", "isolation.sql")}
 """What makes each version out of the one before."""
 
 
-def migrate(connection: psycopg.Connection[Any], schema: str) -> None:
+def migrate_schema(connection: psycopg.Connection[Any], schema: str) -> None:
     """Create the schema or migrate it, in one transaction, unless another process just did."""
     if _version(connection, schema) == VERSION:
         return

@@ -1,0 +1,1 @@
+"""Carries everything from the embedded files over to a PostgreSQL database."""
