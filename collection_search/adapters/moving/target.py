@@ -12,9 +12,9 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from ...errors import ConfigError, InputError, StoreError
-from ..stores.postgres.database import SCHEMA
-from ..stores.postgres.failures import place_of, translate_failure
+from ..stores.postgres.database import GROUPS, SCHEMA
 from ..stores.postgres.schema import migrate_schema
+from ..stores.postgres.store_errors import server_of, translate_failure
 from .moved_tables import TABLES, Digest, compared_columns
 
 if TYPE_CHECKING:
@@ -170,10 +170,10 @@ def open_target(url: str, *, schema: str = SCHEMA) -> Iterator[MigrationTarget]:
             application_name="collection-search migrate",
         ) as connection:
             migrate_schema(connection, schema)
-            _lock(connection, place_of(url))
+            _lock(connection, server_of(url))
             # The rows of all tenants.
             connection.execute("SELECT set_config('collection_search.tenant', '', false)")
-            yield MigrationTarget(connection, place_of(url))
+            yield MigrationTarget(connection, server_of(url))
     except psycopg.Error as error:
         raise translate_failure(url, error) from None  # its context may quote the address
 
@@ -203,8 +203,11 @@ def check_url(url: str) -> None:
 
 def _lock(connection: psycopg.Connection[Any], place: str) -> None:
     """Keep out every other process that writes to the schema, until the connection ends."""
-    query = "SELECT pg_try_advisory_lock(hashtextextended(current_schema(), 0))"
-    row = connection.execute(query).fetchone()
+    query = (
+        "SELECT bool_and(pg_try_advisory_lock(hashtextextended(current_schema() || tables, 0)))"
+        " FROM unnest(%s) AS tables"
+    )
+    row = connection.execute(query, [list(GROUPS)]).fetchone()
     if row is None or not row[0]:
         raise StoreError(
             f"Another process writes to {place}. End it, and try again.", retryable=True

@@ -29,6 +29,8 @@ MAX_CONNECTIONS: Final = 10
 """Connections of one process; a call waits for a free one."""
 WAIT_S: Final = 30.0
 """Longest wait for a connection."""
+GROUPS: Final = ("collections", "usage", "runs")
+"""Groups of tables whose writers do not wait for those of the others."""
 _READ: Final = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
     " SELECT set_config('collection_search.tenant', %s, true)"
@@ -66,8 +68,7 @@ class PostgresDatabase:
     """A schema of a PostgreSQL database, safe for many threads, processes and hosts at once.
 
     A transaction sees the rows of the tenant that it is opened for, and no others, by row-level
-    security. It is undone as a whole when its block raises. Writers of different `tables`, which is
-    the name of a group of tables, do not wait for each other.
+    security. It is undone as a whole when its block raises. `tables` is one of `GROUPS`.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class PostgresDatabase:
         url: str,
         *,
         schema: str = SCHEMA,
-        tables: str = "collections",
+        tables: str = GROUPS[0],
         max_connections: int = MAX_CONNECTIONS,
         wait_s: float = WAIT_S,
     ) -> None:
