@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from kombu import Exchange, Queue
+from kombu.entity import Exchange, Queue
 
 from ...contracts.ingestion import Priority
 
