@@ -9,11 +9,11 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from kombu import Connection
+
 from collection_search import Settings
 from collection_search.adapters.stores.postgres import PostgresStore
 from collection_search.context import SearchContext
-
-from .waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,10 +86,22 @@ class CeleryWorld:
         self.store.close()
 
     def working(self) -> list[Any]:
-        """Return id, owner, fence and lease end of the rows that workers have claimed."""
-        with self.store.ledger._database.read(None) as connection:
-            query = "SELECT id, url, owner, fence FROM ledger WHERE state = 'working' ORDER BY id"
+        """Return id, fence and lease end of the rows that workers have claimed."""
+        with self.store._database.read(None) as connection:
+            query = "SELECT id, fence, due FROM ledger WHERE state = 'working' ORDER BY id"
             return list(connection.execute(query).fetchall())
+
+    def claimed_again(self, row_id: int, fence: int) -> float | None:
+        """Return the end of the lease of a later claim of the row, None without one."""
+        later = (row for row in self.working() if row["id"] == row_id and row["fence"] > fence)
+        return next((float(row["due"]) for row in later), None)
+
+    def consumers(self) -> int:
+        """Return how many workers listen to the queue of interactive pages."""
+        with Connection(self.broker.url) as connection:
+            channel: Any = connection.default_channel
+            found = channel.queue_declare("collection_search.interactive", passive=True)
+            return int(found.consumer_count)
 
     def _environment(self) -> dict[str, str]:
         ours = {
@@ -108,6 +120,3 @@ def celery_world(*arguments: Any, **more: Any) -> Iterator[CeleryWorld]:
         yield world
     finally:
         world.close()
-
-
-__all__ = ["CeleryWorld", "celery_world", "wait_until"]

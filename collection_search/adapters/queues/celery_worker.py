@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
+import socket
 import threading
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from celery import Celery, signals
 
 from ...contracts.ingestion import Priority
-from ...errors import CollectionSearchError
+from ...errors import CollectionSearchError, IngestError
 from ...runtime.concurrency import run_blocking
 from ...settings.registry import load_adapter
 from ...text.redaction import redact
@@ -65,9 +67,11 @@ class CeleryWorker:
     def run(self, queues: Collection[str] = tuple(NAMES.values())) -> bool:
         """Work on the messages of these queues until a signal ends it.
 
-        Return whether all pages in hand were done.
+        Return whether all pages in hand were done. Raises IngestError.
         """
         worker = self.app.Worker(
+            # Two workers of one name lock each other out.
+            hostname=f"{os.getpid()}@{socket.gethostname()}",
             queues=[one.name for priority, one in QUEUES.items() if NAMES[priority] in queues],
             without_mingle=True,
             without_gossip=True,
@@ -77,6 +81,11 @@ class CeleryWorker:
         worker.start()
         if self._stopping is not None:
             self._stopping.join()
+        elif worker.exitcode:
+            raise IngestError(
+                "The worker was ended by an error of the broker, not by a signal. Start it again:"
+                " what it worked on waits in the ledger."
+            )
         return self._is_done
 
     def _add_task(self) -> None:
