@@ -57,8 +57,8 @@ def worker(
     With --once these pages are a table before the sum, and the exit code is then 5. It ends when
     no page is due within a minute, and says what waits, for whom and until when.
 
-    With --engine celery the process works on the messages of RabbitMQ (COLLECTION_SEARCH_BROKER_URL)
-    until it is stopped, and so do as many others, on other machines too, as share the database.
+    With --engine celery the process works on the messages of RabbitMQ, whose address is in
+    COLLECTION_SEARCH_BROKER_URL. Others may do so too, on all machines that share the database.
     A worker of the queue interactive leaves refreshes to the others.
 
     Ctrl-C, SIGTERM and SIGHUP: nothing new is taken, and pages in hand have 18 seconds to be done.
@@ -99,9 +99,7 @@ def worker(
     screen.note(STOPPED if stop.is_set() or put_off else "Nothing is left to ingest.")
 
 
-def _work_on_messages(
-    context: SearchContext, screen: Screen, queues: str, *, once: bool
-) -> None:
+def _work_on_messages(context: SearchContext, screen: Screen, queues: str, *, once: bool) -> None:
     """Work on the messages of RabbitMQ until a signal ends it. Raises ConfigError, InputError."""
     if once:
         raise InputError("--once is for the engine local: workers of celery run until stopped.")

@@ -96,12 +96,11 @@ class CeleryWorld:
         later = (row for row in self.working() if row["id"] == row_id and row["fence"] > fence)
         return next((float(row["due"]) for row in later), None)
 
-    def consumers(self) -> int:
-        """Return how many workers listen to the queue of interactive pages."""
+    def queue(self) -> Any:
+        """Return the counts of messages and consumers of the queue of interactive pages."""
         with Connection(self.broker.url) as connection:
             channel: Any = connection.default_channel
-            found = channel.queue_declare("collection_search.interactive", passive=True)
-            return int(found.consumer_count)
+            return channel.queue_declare("collection_search.interactive", passive=True)
 
     def _environment(self) -> dict[str, str]:
         ours = {
