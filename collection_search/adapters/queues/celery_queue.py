@@ -43,7 +43,7 @@ class CeleryQueue:
     @classmethod
     def from_settings(cls, settings: Settings) -> CeleryQueue:
         """Return the queues of these settings; connects on first use. Raises ConfigError."""
-        return cls(create_app(settings))
+        return cls(create_celery_app(settings))
 
     def depth(self, priority: Priority) -> int:
         """Return how many messages wait, without those that a worker has."""
@@ -104,7 +104,7 @@ class CeleryQueue:
         return f"{known.hostname}:{known.port or known.transport.default_port}"
 
 
-def create_app(settings: Settings) -> Celery:
+def create_celery_app(settings: Settings) -> Celery:
     """Return a Celery app with the queues, for sending and for workers. Raises ConfigError."""
     app = Celery("collection_search", set_as_current=False)
     app.conf.update(celery_settings(settings))

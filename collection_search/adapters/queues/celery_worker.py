@@ -15,7 +15,7 @@ from ...errors import CollectionSearchError, IngestError
 from ...runtime.concurrency import run_blocking
 from ...settings.registry import load_adapter
 from ...text.redaction import redact
-from .celery_queue import create_app
+from .celery_queue import create_celery_app
 from .celery_settings import NAMES, QUEUES, TASK
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class CeleryWorker:
         on_sweep: Callable[[], None] = lambda: None,
     ) -> None:
         self._context = with_settings(context, ingest_engine="celery")
-        self.app: Celery = create_app(self._context.using())
+        self.app: Celery = create_celery_app(self._context.using())
         self._lock = threading.Lock()
         self._engine: QueuedWork | None = None
         self._stopping: threading.Thread | None = None

@@ -19,9 +19,9 @@ BROKER = "amqp://me:broker-secret@127.0.0.1:1//"
 
 
 def app_of(**more: Any) -> Any:
-    from collection_search.adapters.queues.celery_queue import create_app
+    from collection_search.adapters.queues.celery_queue import create_celery_app
 
-    return create_app(Settings(**{"broker_url": BROKER, **more}))
+    return create_celery_app(Settings(**{"broker_url": BROKER, **more}))
 
 
 def test_a_message_is_acknowledged_after_its_work() -> None:

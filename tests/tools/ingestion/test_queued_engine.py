@@ -12,6 +12,7 @@ from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest, Priority
 from collection_search.errors import IngestError
+from collection_search.testing import RecordingSink
 from collection_search.tools.ingestion.ownership import for_message, holds
 from collection_search.tools.ingestion.queued_engine import MOST_MESSAGES, QueuedEngine
 
@@ -55,7 +56,9 @@ class World:
             IngestionItem(f"https://a.example/{name}/{n}", f"a.example/{name}/{n}", "Tea", ref)
             for n, ref in enumerate(refs)
         ]
-        return self.store.ledger.enqueue(IngestionRequest(SCOPE, items, priority=priority))
+        return self.store.ledger.enqueue(
+            IngestionRequest(SCOPE, items, priority=priority, trace_id="trace-7")
+        )
 
     def states(self, ticket: Ticket) -> list[str]:
         status = self.store.ledger.status("local", ticket.ticket_id)
@@ -145,3 +148,14 @@ def test_an_owner_tells_its_message() -> None:
     """No other message takes its row over."""
     assert holds("m1")(for_message("m1"))
     assert not holds("1")(for_message("m1"))
+
+
+def test_the_trace_of_the_run_crosses_the_queue(world: World) -> None:
+    """The row has it, so it does not depend on the message."""
+    sink = RecordingSink()
+    world.engine.equip(sink=sink)
+    world.accept(1)
+    world.engine.work("m1", Priority.INTERACTIVE)
+    (trace,) = [span.trace for span in sink.spans if span.name == "ingest_document"]
+    assert trace is not None
+    assert trace.trace_id == "trace-7"
