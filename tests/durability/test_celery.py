@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import random
 import signal
+import subprocess
 import sys
 import time
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +18,9 @@ from support.postgres_server import PostgresServer, binaries, postgres_server
 from support.rabbitmq_server import RabbitMQServer, is_installed, rabbitmq_server
 from support.waiting import wait_until
 
+from collection_search import Settings
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.context import SearchContext
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest, Priority
 from collection_search.text.urls import url_key
@@ -180,3 +187,42 @@ def test_a_worker_of_one_queue_leaves_the_other(opened: Any, site: LoopbackSite)
         assert not [path for _, path, _ in site.requests if path.startswith("/refresh")]
         world.start_worker("--queues", "bulk")
         assert_stored(world, later, 4)
+
+
+def test_a_storm_ends_as_a_calm_run(opened: Any, site: LoopbackSite, tmp_path: Path) -> None:
+    """Workers and the broker die, pages fail; the export is that of an undisturbed process."""
+    urls, moments = put_pages(site, 200, "storm"), random.Random(1)
+    expected = calm_export(site, urls, tmp_path / "calm")
+    site._rate = 0.01
+    with opened(ingest_max_attempts=50, fetch_timeout_s=5) as world:
+        workers = [world.start_worker() for _ in range(4)]
+        ticket = ingest(urls, collection="storm", context=world.context)
+        for place in range(4):
+            time.sleep(moments.uniform(0, 4))
+            world.kill(workers[place])
+            if place == 1:
+                world.broker.kill()
+                world.broker.start()
+            world.start_worker()
+        assert_stored(world, ticket, len(urls))
+        assert exported(world.store) == expected
+
+
+def exported(store: Any) -> list[Any]:
+    """Return the canonical export of the collection."""
+    return list(store.collections.export(TenantScope("local", "storm")))
+
+
+def calm_export(site: LoopbackSite, urls: list[str], home: Path) -> list[Any]:
+    """Return what one process stores in a file, from a site without faults."""
+    settings = Settings(home=home, fetch_allowed=site.allowed, fetch_delay_s=0)
+    given = {"HOME": str(home), "FETCH_ALLOWED": ",".join(site.allowed), "FETCH_DELAY_S": "0"}
+    ours = {f"COLLECTION_SEARCH_{name}": value for name, value in given.items()}
+    with closing(SQLiteStore.from_settings(settings)) as store:
+        context = SearchContext(settings=settings, store=store)
+        ingest(urls, collection="storm", context=context, work=False)
+        command = [sys.executable, "-m", "collection_search", "worker", "--once"]
+        subprocess.run(command, env=os.environ | ours, check=True, capture_output=True)
+        stored = exported(store)
+    assert len(stored) == len(urls)
+    return stored
