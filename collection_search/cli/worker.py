@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
 from .. import relieve_collector
-from ..errors import IngestError, StoreError
+from ..errors import IngestError, InputError, StoreError
+from ..settings.registry import load_adapter
 from .shared.context_options import search_context
 from .shared.exit_codes import Interrupted
 from .shared.preparation import flush_on_exit
@@ -20,6 +21,7 @@ from .shared.terminal import Screen
 from .shared.worker_progress import Progress
 
 if TYPE_CHECKING:
+    from ..context import SearchContext
     from ..tools.ingest import IngestionEngine
 
 
@@ -38,6 +40,14 @@ def worker(
     once: Annotated[
         bool, typer.Option("--once", help="End when nothing is left that is due soon.")
     ] = False,
+    engine: Annotated[
+        Literal["local", "celery"] | None,
+        typer.Option(help="Where the work comes from; by default the setting ingest_engine."),
+    ] = None,
+    queues: Annotated[
+        Literal["all", "interactive", "bulk"],
+        typer.Option(help="With the engine celery: whose messages to work on."),
+    ] = "all",
 ) -> None:
     """Fetch and ingest what waits in the ledger, until interrupted.
 
@@ -47,6 +57,10 @@ def worker(
     With --once these pages are a table before the sum, and the exit code is then 5. It ends when
     no page is due within a minute, and says what waits, for whom and until when.
 
+    With --engine celery the process works on the messages of RabbitMQ, whose address is in
+    COLLECTION_SEARCH_BROKER_URL. Others may do so too, on all machines that share the database.
+    A worker of the queue interactive leaves refreshes to the others.
+
     Ctrl-C, SIGTERM and SIGHUP: nothing new is taken, and pages in hand have 18 seconds to be done.
     What is not done then is given back. A second Ctrl-C ends at once. The exit code is 0 after a
     SIGTERM that cut off nothing, otherwise 130, 143 or 129.
@@ -55,18 +69,23 @@ def worker(
     from .shared.put_off import format_pauses
 
     screen, context = Screen(), search_context()
+    if (engine or context.using().ingest_engine) == "celery":
+        _work_on_messages(context, screen, queues, once=once)
+        return
+    settings = context.using().model_copy(update={"ingest_engine": "local"})
+    context = context.model_copy(update={"settings": settings})
     progress = Progress(screen, at_once=not once)
-    engine = asyncio.run(engine_for(context))
-    engine.equip(on_page_done=progress.on_page_done, on_pause=progress.on_pause)
+    local = asyncio.run(engine_for(context))
+    local.equip(on_page_done=progress.on_page_done, on_pause=progress.on_pause)
     relieve_collector()
     stop = _Stop()
     leave_time_to_stop()
     with flush_on_exit(context), handle_signals(stop):
         screen.note("Ingesting what waits in the ledger. Ctrl-C ends it and loses nothing.")
-        _work(engine, stop, progress, ReviewSweeper(context, screen), once=once)
-        is_done = engine.stop(timeout_s=TERMINATION_S)
+        _work(local, stop, progress, ReviewSweeper(context, screen), once=once)
+        is_done = local.stop(timeout_s=TERMINATION_S)
         progress.print_sum()
-        put_off = asyncio.run(context.storage()).ledger.put_off(proxies=engine.proxies)
+        put_off = asyncio.run(context.storage()).ledger.put_off(proxies=local.proxies)
         for sentence in format_pauses(put_off):
             screen.note(sentence)
     is_usual_end = stop.by == signal.SIGTERM and is_done and not once
@@ -78,6 +97,25 @@ def worker(
             " 'collection-search ingest failed'."
         )
     screen.note(STOPPED if stop.is_set() or put_off else "Nothing is left to ingest.")
+
+
+def _work_on_messages(context: SearchContext, screen: Screen, queues: str, *, once: bool) -> None:
+    """Work on the messages of RabbitMQ until a signal ends it. Raises ConfigError, InputError."""
+    if once:
+        raise InputError("--once is for the engine local: workers of celery run until stopped.")
+    load_adapter("queues", "celery")  # raises where the extra is missing
+    from ..adapters.queues.celery_settings import NAMES
+    from ..adapters.queues.celery_worker import CeleryWorker
+
+    reviews = ReviewSweeper(context, screen)
+    worker = CeleryWorker(context, on_sweep=reviews.start_if_due)
+    relieve_collector()
+    with flush_on_exit(context):
+        screen.note("Working on the messages of the broker. Ctrl-C ends it and loses nothing.")
+        is_done = worker.run(tuple(NAMES.values()) if queues == "all" else (queues,))
+    if not is_done:
+        raise Interrupted(CUT_OFF)
+    screen.note(STOPPED)
 
 
 class _Stop(threading.Event):

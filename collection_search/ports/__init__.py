@@ -28,6 +28,7 @@ from .search import (
 from .search_metrics import SearchMetrics
 from .staging import StagingStore
 from .tracing import EndedRun, FullQuery, Scalar, Span, SpanKind, SpanSink, SupportsRuns, TraceRef
+from .work_queue import QueuedWork, WorkQueue
 
 __all__ = [
     "BaseSearchAdapter",
@@ -54,6 +55,7 @@ __all__ = [
     "ProviderInfo",
     "QueryModel",
     "QueryPlan",
+    "QueuedWork",
     "Reranker",
     "Scalar",
     "SearchAdapter",
@@ -72,4 +74,5 @@ __all__ = [
     "SupportsRuns",
     "ToolCall",
     "TraceRef",
+    "WorkQueue",
 ]

@@ -8,6 +8,7 @@ from ..contracts.ingestion import Priority
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+    from contextlib import AbstractContextManager
 
     from ..contracts.collection import Chunk, Document, TenantScope
     from ..contracts.ingestion import (
@@ -115,12 +116,18 @@ class Ledger(Protocol):
         fetch: bool = False,
         busy_hosts: Collection[str] = (),
         proxies: Collection[str] = ("",),
+        up_to: Priority = Priority.REFRESH,
+        instead_of: Callable[[str], bool] | None = None,
     ) -> Claim | None:
         """Take one waiting row (or one whose lease ran out) for `lease_s` seconds, or None.
 
         With `fetch` the row may need a fetch, unless its host (the URL's netloc) is busy or its
         rules ask for none of the `proxies`. Such claims have `needs_fetch`. All processes together
         have at most `PER_HOST` of one host; expired leases do not count.
+
+        With `instead_of` a row of an owner for which it is true is taken over at once, before its
+        lease runs out; the former owner's results are refused from then on. Rows of a priority
+        after `up_to` are not taken.
 
         A row whose work is paused is not taken, except one to try out each pause that is due: its
         claim names those causes as `probes`.
@@ -287,6 +294,20 @@ class Ledger(Protocol):
 
         Rows to fetch count with `fetch` only, and only those that `claim` may take. Claimed rows
         always count: they may come back at any time, at most `CLAIMED_S` from now.
+        """
+        ...
+
+    def due(self, *, limit: int) -> dict[Priority, int]:
+        """Return how many rows of each priority wait and are due, counted up to the limit.
+
+        Some of them may be left by `claim`, such as those of a busy host.
+        """
+        ...
+
+    def sweeping(self) -> AbstractContextManager[bool]:
+        """Open a block in which at most one process of all is told True: it sweeps for all.
+
+        A store that only processes of one host share may tell it to several.
         """
         ...
 

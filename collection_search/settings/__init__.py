@@ -142,6 +142,15 @@ class Settings(SettingsTable):
             raise ConfigError("No database is set. Set COLLECTION_SEARCH_DATABASE_URL.")
         return self.database_url.get_secret_value()
 
+    def amqp_url(self) -> str:
+        """Return the address of the message broker. Raises ConfigError without one."""
+        if self.broker_url is None:
+            raise ConfigError(
+                "No message broker is set. Set COLLECTION_SEARCH_BROKER_URL, or"
+                " COLLECTION_SEARCH_INGEST_ENGINE=local to ingest without one."
+            )
+        return self.broker_url.get_secret_value()
+
     @property
     def collections_path(self) -> Path:
         """Database file of collections, ledger and staged texts."""

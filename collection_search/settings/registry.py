@@ -22,6 +22,7 @@ Group = Literal[
     "embeddings",
     "graphs",
     "metrics",
+    "queues",
     "readers",
     "rerankers",
     "runs",
@@ -67,6 +68,7 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
     "graphs": {
         "collection_search": "collection_search.graphs.collection_search:CollectionSearchGraph",
     },
+    "queues": {"celery": "collection_search.adapters.queues.celery_queue:CeleryQueue"},
     "readers": {"web": "collection_search.adapters.crawl.web:WebPages"},
     "rerankers": {
         "local": "collection_search.adapters.rerankers.cross_encoder:CrossEncoder",

@@ -56,6 +56,12 @@ def _require_postgres(url: SecretStr) -> SecretStr:
     return SecretStr(wanted(url.get_secret_value()))
 
 
+def _require_amqp(url: SecretStr) -> SecretStr:
+    """Return the address; the message never shows it, since it has a password."""
+    wanted = require_form("amqps?://.+", "give an address, as amqp://user:password@host:5672/vhost")
+    return SecretStr(wanted(url.get_secret_value()))
+
+
 class SettingsTable(ServerTable, RankingTable, PriceTable):
     """One field per setting; other modules use its subclass `Settings`."""
 
@@ -87,6 +93,10 @@ class SettingsTable(ServerTable, RankingTable, PriceTable):
         default=None,
         description="PostgreSQL with pgvector for all data, as postgresql://user@host/name;"
         " without it, files in the folder home.",
+    )
+    broker_url: Annotated[SecretStr, AfterValidator(_require_amqp)] | None = Field(
+        default=None,
+        description="RabbitMQ of ingest_engine celery, as amqp://user:password@host:5672/vhost.",
     )
     tenant: Name = Field(default="local", description="Tenant of the command and of plain calls.")
 
@@ -195,6 +205,10 @@ class SettingsTable(ServerTable, RankingTable, PriceTable):
         description="At its deadline: approve (what reaches the threshold), reject, keep_pending.",
     )
 
+    ingest_engine: Literal["local", "celery"] = Field(
+        default="local",
+        description="Who ingests: local is the process itself, celery its workers over RabbitMQ.",
+    )
     ingest_workers: int = Field(
         default=8, ge=1, le=32, description="Documents that one process ingests at once."
     )

@@ -157,3 +157,41 @@ class TurnsContract(FetchingContract):
         assert claim is not None
         assert claim.scope == THEIRS
         assert self._owners(1) == [MINE]
+
+    def test_rows_that_are_due_are_counted(self) -> None:
+        """By their priority, up to a limit; claimed rows and those for later are not due."""
+        self._ask("a.example/1", "a.example/2", "a.example/3")
+        self._ask("b.example/1", priority=Priority.REFRESH)
+        due = self.store.ledger.due
+        assert due(limit=9) == {Priority.INTERACTIVE: 3, Priority.REFRESH: 1}
+        assert due(limit=2) == {Priority.INTERACTIVE: 2, Priority.REFRESH: 1}
+        self._take()
+        self.store.ledger.postpone(self._take(), 60, "later")
+        assert due(limit=9) == {Priority.INTERACTIVE: 1, Priority.REFRESH: 1}
+
+    def test_a_claim_can_leave_a_priority_to_others(self) -> None:
+        """A worker for those who wait does not begin with refreshes."""
+        self._ask("a.example/1", priority=Priority.REFRESH)
+        claim, urgent = self.store.ledger.claim, Priority.INTERACTIVE
+        assert claim("worker", lease_s=LEASE_S, fetch=True, up_to=urgent) is None
+        assert claim("worker", lease_s=LEASE_S, fetch=True) is not None
+
+    def test_a_row_is_taken_over_from_its_owner(self) -> None:
+        """Before its lease runs out, and before rows whose turn it is."""
+        self._ask("a.example/1", "b.example/1", "c.example/1")
+        claim = self.store.ledger.claim
+        first = claim("first", lease_s=LEASE_S, fetch=True)
+        assert first is not None
+        again = claim("second", lease_s=LEASE_S, fetch=True, instead_of=lambda one: one == "first")
+        assert again is not None
+        assert (again.row_id, again.attempts) == (first.row_id, first.attempts + 1)
+        assert not self.store.ledger.renew(first, lease_s=LEASE_S)
+        other = claim("third", lease_s=LEASE_S, fetch=True, instead_of=lambda one: one == "first")
+        assert other is not None
+        assert other.row_id != first.row_id
+
+    def test_one_process_sweeps(self) -> None:
+        """Inside the block it is told so; afterwards another one may."""
+        for _ in range(2):
+            with self.store.ledger.sweeping() as is_ours:
+                assert is_ours

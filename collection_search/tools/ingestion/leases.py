@@ -41,10 +41,17 @@ class Leases:
         with self._claiming:
             return
 
-    def claim(self, *, fetch: bool, proxies: Collection[str] = ("",)) -> Claim | None:
+    def claim(
+        self,
+        *,
+        fetch: bool,
+        proxies: Collection[str] = ("",),
+        owner: str | None = None,
+        **choice: Any,
+    ) -> Claim | None:
         """Claim a row, with `fetch` also of a page to fetch by one of the proxies.
 
-        Raises StoreError.
+        The `owner` is by default this process; the `choice` is for the ledger. Raises StoreError.
         """
         with self._claiming:
             if not self.is_open:
@@ -55,7 +62,8 @@ class Leases:
                 if fetch
                 else {}
             )
-            claim = self._ledger.claim(this_process(), lease_s=self._lease_s, **more)
+            more |= choice
+            claim = self._ledger.claim(owner or this_process(), lease_s=self._lease_s, **more)
             if claim is not None:  # the fence differs from that of an earlier claim of this row
                 self._claims[claim.row_id, claim.fence] = claim
             return claim

@@ -7,9 +7,13 @@ import socket
 import uuid
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _PROCESS: Final = uuid.uuid4().hex[:12]
+_FOR: Final = "/"
 
 
 def this_process() -> str:
@@ -32,18 +36,34 @@ def this_host() -> str:
     return f"{socket.gethostname()}@{boot}.{namespace}"
 
 
+def for_message(message_id: str) -> str:
+    """Return this process as the owner of rows that it claims for a message of a queue."""
+    return f"{this_process()}{_FOR}{message_id}"
+
+
+def holds(message_id: str) -> Callable[[str], bool]:
+    """Return a test for the owners that claimed a row for this message, in any process.
+
+    >>> holds("m1")(for_message("m1")), holds("m2")(for_message("m1"))
+    (True, False)
+    """
+    return lambda owner: owner.endswith(f"{_FOR}{message_id}")
+
+
 def is_gone(owner: str) -> bool:
     """Return whether the owner is a process of this host that has certainly ended.
 
     >>> is_gone("another-host:1:abc"), is_gone(f"{this_host()}:{os.getpid()}:earlier")
     (False, True)
+    >>> is_gone(for_message("m1"))
+    False
     """
     host, _, process = owner.partition(":")
     pid, _, token = process.partition(":")
     if host != this_host() or not pid.isdigit():
         return False
     if int(pid) == os.getpid():  # a container's processes often get the same id again
-        return token != _PROCESS
+        return token.partition(_FOR)[0] != _PROCESS
     if os.name == "posix":
         try:
             os.kill(int(pid), 0)

@@ -6,7 +6,9 @@ import threading
 import weakref
 from typing import TYPE_CHECKING
 
+from ...settings.registry import load_adapter
 from .engine import IngestionEngine
+from .queued_engine import QueuedEngine
 
 if TYPE_CHECKING:
     from ...context import SearchContext
@@ -24,13 +26,24 @@ def engine_of(
     sink: SpanSink | None = None,
     payer: SearchContext | None = None,
 ) -> IngestionEngine:
-    """Return the process's one engine for this store, so that its work stays bounded."""
+    """Return the process's one engine for this store, so that its work stays bounded.
+
+    With `ingest_engine` other than local it leaves the work to the workers of a queue. Raises
+    ConfigError.
+    """
     with _engines_lock:
-        engine = _engines.get(id(store)) or IngestionEngine(store, settings)
+        engine = _engines.get(id(store)) or _new_engine(store, settings)
         _engines[id(store)] = engine
     engine.add_embedder(embedder, payer)
     engine.equip(reader=reader, settings=settings, sink=sink)
     return engine
+
+
+def _new_engine(store: Storage, settings: Settings) -> IngestionEngine:
+    if settings.ingest_engine == "local":
+        return IngestionEngine(store, settings)
+    queue = load_adapter("queues", settings.ingest_engine).from_settings(settings)
+    return QueuedEngine(store, settings, queue)
 
 
 # A working engine is referenced by its thread.

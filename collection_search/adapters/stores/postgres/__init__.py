@@ -44,6 +44,7 @@ class PostgresStore:
             clock=clock,
             max_attempts=max_attempts,
             next_row=next_row_in_turn,
+            sweeping=database.sweeping,
         )
         self.collections = PostgresCollections(database, clock=clock)
         self.gates = SQLGates(database, clock=clock)

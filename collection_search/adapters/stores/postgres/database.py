@@ -43,6 +43,8 @@ _BESIDE: Final = (
     " pg_advisory_xact_lock(hashtextextended(current_schema() || %s, 1))"
 )
 
+_SWEEPS: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema(), 4))"
+
 
 class PostgresConnection:
     """An open transaction, for the shared statements."""
@@ -124,6 +126,16 @@ class PostgresDatabase:
         """Lend a connection for statements that PostgreSQL refuses in a transaction."""
         with self._connected() as connection:
             yield connection
+
+    @contextmanager
+    def sweeping(self) -> Iterator[bool]:
+        """Open a block that tells True to one process at a time.
+
+        The lock ends with the process or its connection, so that another one can take over.
+        """
+        with self._transaction(_READ, [""]) as connection:
+            row: Any = connection.execute(_SWEEPS).fetchone()
+            yield bool(row[0])
 
     def truncate_log(self) -> bool:
         """Do nothing: the server keeps its log for itself."""

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ....contracts.ingestion import Priority
 from ....ports.ledger import CLAIMED_S, NETWORK
 from . import ledger_statements as sql
 from .collection_ids import LIVE
@@ -38,6 +39,7 @@ class RowFilter:
     busy_hosts: Collection[str] = ()
     proxies: Collection[str] = ("",)
     next_row: NextRow = next_row
+    up_to: Priority = Priority.REFRESH
 
     def find(self, connection: Connection, now: float) -> int | None:
         """Return the id of the row to be taken next, None without one."""
@@ -108,4 +110,5 @@ class RowFilter:
             "busy": json.dumps([*self.busy_hosts, *paused_hosts(causes)]),
             "embedders": json.dumps(paused_embedders(causes)),
             "proxies": json.dumps([*self.proxies]),
+            "up_to": int(self.up_to),
         }

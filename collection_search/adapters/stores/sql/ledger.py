@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,13 +17,22 @@ from .claims import RowFilter
 from .collection_ids import ensure_id, find_id
 from .dead_letters import give_up, list_dead_letters, retry_dead_letters
 from .ledger_records import build_claim, build_row, extracted_json, fetch_facts, rules_json
-from .ledger_writes import finish_row, gone_since, postponements, return_rows, update_row
+from .ledger_writes import (
+    count_due,
+    finish_row,
+    gone_since,
+    postponements,
+    return_rows,
+    shut_out,
+    update_row,
+)
 from .staging import dropping_kept_texts
 from .tickets import new_ticket_id, put_ticket, ticket_status
 from .turns import next_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+    from contextlib import AbstractContextManager
 
     from ....contracts.collection import Chunk, Document, TenantScope
     from ....contracts.ingestion import (
@@ -60,6 +70,9 @@ class SQLLedger:
         max_attempts: int,
         next_row: NextRow = next_row,
         resume_deletions: Callable[[float], bool] = lambda _: False,
+        sweeping: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(
+            enter_result=True
+        ),
     ) -> None:
         self._database = database
         self._rows = rows
@@ -67,6 +80,7 @@ class SQLLedger:
         self._max_attempts = max_attempts
         self._next_row = next_row
         self._resume_deletions = resume_deletions
+        self._sweeping = sweeping
 
     def enqueue(self, request: IngestionRequest) -> Ticket:
         """Accept the pages in one transaction; `request.known` decides about known ones."""
@@ -101,14 +115,18 @@ class SQLLedger:
         fetch: bool = False,
         busy_hosts: Collection[str] = (),
         proxies: Collection[str] = ("",),
+        up_to: Priority = Priority.REFRESH,
+        instead_of: Callable[[str], bool] | None = None,
     ) -> Claim | None:
         """Take one waiting row (or one whose lease ran out) for `lease_s` seconds, or None."""
-        now, wanted = (
-            self._clock(),
-            RowFilter(self._max_attempts, fetch, busy_hosts, proxies, self._next_row),
-        )
-        with self._database.read(None) as connection:  # the search keeps nobody from writing
-            row_id = wanted.find(connection, now)
+        now, search = self._clock(), (fetch, busy_hosts, proxies, self._next_row, up_to)
+        wanted = RowFilter(self._max_attempts, *search)
+        row_id = None
+        if instead_of is not None:
+            row_id = shut_out(self._database, instead_of, now)
+        if row_id is None:
+            with self._database.read(None) as connection:  # the search keeps nobody from writing
+                row_id = wanted.find(connection, now)
         if row_id is None:
             return None
         with self._database.write(None) as connection:
@@ -304,6 +322,16 @@ class SQLLedger:
         wanted = RowFilter(self._max_attempts, fetch, proxies=proxies)
         with self._database.read(None) as connection:
             return wanted.pending_in_s(connection, self._clock())
+
+    def due(self, *, limit: int) -> dict[Priority, int]:
+        """Return how many rows of each priority wait and are due, counted up to the limit."""
+        of = {"now": self._clock(), "limit": limit}
+        with self._database.read(None) as connection:
+            return {one: count_due(connection, of, one) for one in Priority}
+
+    def sweeping(self) -> AbstractContextManager[bool]:
+        """Open a block in which one process of all sweeps."""
+        return self._sweeping()
 
     def status(self, tenant_id: str, ticket_id: str) -> TicketStatus | None:
         """Return where a ticket of this tenant stands, or None when there is none."""

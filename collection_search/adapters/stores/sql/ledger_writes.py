@@ -10,7 +10,7 @@ from .staging import dropping_kept_texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ....contracts.ingestion import Claim, PageChange
+    from ....contracts.ingestion import Claim, PageChange, Priority
     from .connection import Connection, Database
 
 
@@ -63,6 +63,29 @@ def return_rows(database: Database, of: Mapping[str, float], is_gone: Callable[[
             return 0
     with database.write(None) as connection:
         return _sweep(connection, of, gone)
+
+
+def shut_out(database: Database, is_former: Callable[[str], bool], now: float) -> int | None:
+    """End the lease of a row whose owner is a former one; return its id, None without one."""
+    with database.read(None) as connection:
+        working = connection.execute("SELECT id, owner, fence FROM ledger WHERE state = 'working'")
+        row = next((row for row in working if is_former(row["owner"])), None)
+    if row is None:
+        return None
+    of = {"id": row["id"], "fence": row["fence"], "now": now}
+    with database.write(None) as connection:
+        connection.execute(
+            "UPDATE ledger SET due = :now WHERE id = :id AND fence = :fence AND state = 'working'",
+            of,
+        )
+    return int(row["id"])
+
+
+def count_due(connection: Connection, of: Mapping[str, float], priority: Priority) -> int:
+    """Return how many rows of the priority are due `now`, at most `limit`."""
+    due = "state IN ('waiting', 'working', 'to_fetch') AND priority = :priority AND due <= :now"
+    query = f"SELECT count(*) FROM (SELECT 1 FROM ledger WHERE {due} LIMIT :limit) AS found"
+    return int(connection.execute(query, {**of, "priority": int(priority)}).fetchone()[0])
 
 
 def _sweep(connection: Connection, of: Mapping[str, float], gone: Sequence[str]) -> int:

@@ -51,7 +51,7 @@ _PRIORITIES: Final = """
             WHERE state = levels.state AND priority > levels.priority)
         FROM levels WHERE priority IS NOT NULL
     )
-    SELECT DISTINCT priority FROM levels WHERE priority IS NOT NULL ORDER BY priority
+    SELECT DISTINCT priority FROM levels WHERE priority <= :up_to ORDER BY priority
 """
 
 QUEUE: Final = f"""
@@ -137,7 +137,7 @@ _ROW: Final = f"""
         AND documents.url_key = coalesce(addresses.document_key, ledger.url_key)
     WHERE ledger.id = (
         SELECT id FROM ledger WHERE id = :id AND due <= :now AND {ROW_IS_FREE}
-            AND state IN (SELECT value FROM json_each(:states)))
+            AND state IN (SELECT value FROM json_each(:states)) AND priority <= :up_to)
         AND {_COLLECTION_IS_FREE}
 """
 """The row, unless it was taken meanwhile."""

@@ -133,3 +133,14 @@ def test_new_vectors_are_searched(store: PostgresStore) -> None:
     assert store.collections.change_embedder(SCOPE, "new")
     found = store.collections.search(SCOPE, "nothing", vector=vectors[0], limit=1)
     assert [one.chunk.text for one in found] == ["text 0"]
+
+
+def test_one_process_of_all_sweeps(server: PostgresServer, schema: str) -> None:
+    """The lock ends with the block, or with the connection of whoever had it."""
+    first, second = (PostgresStore(server.url, schema=schema) for _ in range(2))
+    with first.ledger.sweeping() as is_first, second.ledger.sweeping() as is_second:
+        assert (is_first, is_second) == (True, False)
+    with second.ledger.sweeping() as is_second:
+        assert is_second
+    for store in (first, second):
+        store.close()

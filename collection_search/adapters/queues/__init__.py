@@ -1,0 +1,1 @@
+"""Message queues that wake the workers of an ingestion."""
