@@ -31,8 +31,6 @@ OURS: Final = [name for name, one in SERVICES.items() if one["image"].startswith
 THEIRS: Final = sorted(SERVICES.keys() - {*OURS})
 WRITES_AT_START: Final = {"rabbitmq", "searxng"}
 """Images whose start writes into folders that no volume can replace."""
-YET_TO_COME: Final = {"broker_url"}
-"""A setting that comes with its engine."""
 
 
 def networks(service: str) -> set[str]:
@@ -179,13 +177,8 @@ def test_the_script_makes_every_secret(secrets: Path):
 def test_the_settings_file_is_one(secrets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Its password is that of the database's user, and its hosts are services."""
     given = yaml.safe_load((secrets / "collection-search.yaml").read_text("utf-8"))
-    known = {
-        name: value
-        for name, value in given.items()
-        if name in Settings.model_fields or name not in YET_TO_COME
-    }
     path = tmp_path / "settings.yaml"
-    path.write_text(yaml.safe_dump(known), "utf-8")
+    path.write_text(yaml.safe_dump(given), "utf-8")
     monkeypatch.setenv("COLLECTION_SEARCH_CONFIG", str(path))
     password = (secrets / "database_password").read_text("utf-8")
     assert f":{password}@postgres:5432/collection_search" in Settings.load().postgres_url()

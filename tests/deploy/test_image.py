@@ -18,8 +18,6 @@ LINES: Final = [
     line for line in re.sub(r"\\\n\s*", " ", TEXT).splitlines() if line and not line.startswith("#")
 ]
 PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-YET_TO_COME: Final = {"celery"}
-"""An extra that comes with its engine."""
 
 
 def values(instruction: str) -> list[str]:
@@ -79,7 +77,7 @@ def test_its_extras_exist(args: str):
     default = next(one for one in values("ARG") if one.startswith("EXTRAS=")).partition("=")[2]
     given = compose_file()["services"]["app"]["build"]["args"]["EXTRAS"]
     named = {*(default if args == "Dockerfile" else given).split(",")}
-    assert named - YET_TO_COME <= PROJECT["optional-dependencies"].keys()
+    assert named <= PROJECT["optional-dependencies"].keys()
     assert {"metrics", "postgres"} <= named
 
 

@@ -19,8 +19,6 @@ FILES: Final = [
     for path in (*sorted(DEPLOY.rglob("*")), ROOT / "docs" / "deploy.md")
     if path.is_file() and "secrets" not in path.parts and path.name != ".env"
 ]
-YET_TO_COME: Final = {f"{PREFIX}INGEST_ENGINE", f"{PREFIX}BROKER_URL"}
-"""Settings that come with Celery."""
 SETTINGS: Final = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields} | {CONFIG_VARIABLE}
 SECRET: Final = re.compile("PASSWORD|SECRET|TOKEN|_KEY$|DATABASE_URL|BROKER_URL")
 OPEN: Final = {"LANGFUSE_PUBLIC_KEY", "POSTGRES_PASSWORD_FILE"}
@@ -41,7 +39,7 @@ def environment() -> dict[str, Any]:
 def test_every_setting_exists(path: Path):
     """A variable with our prefix is one of the table of settings."""
     named = {*re.findall(rf"\b{PREFIX}[A-Z_]*[A-Z]", path.read_text("utf-8"))}
-    assert named <= SETTINGS | YET_TO_COME
+    assert named <= SETTINGS
 
 
 def test_the_variables_of_vendors_are_read():

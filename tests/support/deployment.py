@@ -18,8 +18,6 @@ DEPLOY: Final = ROOT / "deploy"
 KUBERNETES: Final = DEPLOY / "kubernetes"
 PRODUCT: Final = "collection-search"
 _REFERENCE: Final = re.compile(r"\$(?:\$|\{(\w+)(?::-([^}]*))?\})")
-_YET_TO_COME: Final = ("--engine", "celery")
-"""An option of `worker` that comes with its engine."""
 
 
 def compose_file() -> dict[str, Any]:
@@ -61,8 +59,6 @@ def require_command(line: list[str]) -> None:
     program, name, *rest = line
     assert program == PRODUCT
     assert name in COMMANDS
-    if tuple(rest[:2]) == _YET_TO_COME and not _has_option(name, rest[0]):
-        rest = rest[2:]
     command = typer.main.get_command(app).get_command(None, name)  # type: ignore[attr-defined, arg-type]
     _parse(command, rest)
 
@@ -75,11 +71,6 @@ def _parse(command: Any, arguments: list[str]) -> None:
             sub = command.get_command(context, rest[0])
             assert sub is not None, rest
             _parse(sub, rest[1:])
-
-
-def _has_option(name: str, option: str) -> bool:
-    command = typer.main.get_command(app).get_command(None, name)  # type: ignore[attr-defined, arg-type]
-    return any(option in one.opts for one in command.params)
 
 
 def seconds(duration: str) -> float:

@@ -43,7 +43,7 @@ _BESIDE: Final = (
     " pg_advisory_xact_lock(hashtextextended(current_schema() || %s, 1))"
 )
 
-_SWEEPS: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema(), 4))"
+_SWEEPS: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema(), 5))"
 
 
 class PostgresConnection:
