@@ -205,7 +205,7 @@ def _lock(connection: psycopg.Connection[Any], place: str) -> None:
     """Keep out every other process that writes to the schema, until the connection ends."""
     query = (
         "SELECT bool_and(pg_try_advisory_lock(hashtextextended(current_schema() || tables, 0)))"
-        " FROM unnest(%s) AS tables"
+        " FROM unnest(%s::text[]) AS tables"
     )
     row = connection.execute(query, [list(GROUPS)]).fetchone()
     if row is None or not row[0]:
