@@ -11,7 +11,6 @@ import typer
 
 from .. import relieve_collector
 from ..errors import IngestError, InputError, StoreError
-from ..settings.registry import load_adapter
 from .shared.context_options import search_context
 from .shared.exit_codes import Interrupted
 from .shared.preparation import flush_on_exit
@@ -103,6 +102,8 @@ def _work_on_messages(context: SearchContext, screen: Screen, queues: str, *, on
     """Work on the messages of RabbitMQ until a signal ends it. Raises ConfigError, InputError."""
     if once:
         raise InputError("--once is for the engine local: workers of celery run until stopped.")
+    from ..settings.registry import load_adapter
+
     load_adapter("queues", "celery")  # raises where the extra is missing
     from ..adapters.queues.celery_settings import NAMES
     from ..adapters.queues.celery_worker import CeleryWorker

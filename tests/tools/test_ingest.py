@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from collection_search.testing import FakeClock
 from collection_search.testing.embeddings import ScriptedEmbedder
 from collection_search.tools.ingest import LedgerTrigger, staged_items
 from collection_search.tools.ingestion.engine import IngestionEngine
-from collection_search.tools.ingestion.ownership import is_gone
+from collection_search.tools.ingestion.ownership import is_gone, this_host
 from collection_search.tools.ingestion.process_engines import engine_of
 from collection_search.tools.tickets import wait
 
@@ -529,10 +528,11 @@ def test_the_rows_of_a_dead_process_are_taken_at_once(
 ) -> None:
     """Nobody waits for the lease of a worker that was killed on this computer."""
     script = (
-        "import os, socket, sys; from pathlib import Path;"
+        "import os, sys; from pathlib import Path;"
         "from collection_search.adapters.stores.sqlite import SQLiteStore;"
+        "from collection_search.tools.ingestion.ownership import this_process;"
         "store = SQLiteStore(Path(sys.argv[1]));"
-        "store.ledger.claim(f'{socket.gethostname()}:{os.getpid()}:x', lease_s=1000);"
+        "store.ledger.claim(this_process(), lease_s=1000);"
         "os._exit(9)"
     )
     ticket = enqueue(store, "green tea")
@@ -542,9 +542,7 @@ def test_the_rows_of_a_dead_process_are_taken_at_once(
     assert [(row.state, row.attempts) for row in status(store, ticket).rows] == [("stored", 2)]
 
 
-@pytest.mark.parametrize(
-    "owner", ["", "somebody", "other-host:1:x", "a:b:c", f"{socket.gethostname()}:1:x"]
-)
+@pytest.mark.parametrize("owner", ["", "somebody", "other-host:1:x", "a:b:c", f"{this_host()}:1:x"])
 def test_doubt_speaks_for_the_owner(owner: str) -> None:
     """Only a process of this host can be known to have ended."""
     assert not is_gone(owner)

@@ -31,6 +31,7 @@ VALUES: dict[str, Any] = {
     "embedders": "[]",
     "proxies": '[""]',
     "priority": 0,
+    "up_to": 2,
     "collection": 1,
     "host": "host0.example",
     "id": 1,
