@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..stores.postgres.document_rows import to_halfvec
-from ..stores.postgres.words import lexemes, to_tsvector
+from ..stores.postgres.words import index_stems
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ _BOOLEANS: Final = frozenset({"refresh"})
 """Columns that SQLite has as 0 and 1."""
 _DERIVED: Final = ("near", "words", "length")
 """Columns of chunks that are made from others, and not read back."""
-ADDED: Final = ("part", "near", "words", "length")
+ADDED: Final = ("part", *_DERIVED)
 """Columns of chunks that only PostgreSQL has."""
 _ROOM: Final = 1 << 128
 
@@ -79,10 +79,8 @@ def to_target(table: Table, columns: Sequence[str], row: Sequence[Any]) -> tuple
     if table.name != "chunks":
         return values
     title, body = row[len(columns) + 1 :]
-    titled, said = lexemes(title or ""), lexemes(body or "")
-    vector = values[columns.index("vector")]
-    words = to_tsvector(titled, said)
-    return (*values, to_halfvec(vector), words, len(titled + said))
+    near = to_halfvec(values[columns.index("vector")])
+    return (*values, near, *index_stems(title or "", body or ""))
 
 
 def to_compared(table: Table, columns: Sequence[str], row: Sequence[Any]) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..sql.documents import DocumentRows
 from ..sql.vector_blobs import from_blob
-from .words import lexemes, to_tsvector
+from .words import index_stems
 
 if TYPE_CHECKING:
     from ..sql.connection import Connection
@@ -22,11 +22,8 @@ class PostgresRows(DocumentRows):
         """Write the chunks of a new document, so that they are found by words and vectors."""
         rows = []
         for chunk, (title, body) in zip(self.chunks, self.words, strict=True):
-            titled, said = lexemes(title), lexemes(body)
-            words = to_tsvector(titled, said)
-            rows.append(
-                (collection, document, *chunk, to_halfvec(chunk[3]), words, len(titled + said))
-            )
+            near, indexed = to_halfvec(chunk[3]), index_stems(title, body)
+            rows.append((collection, document, *chunk, near, *indexed))
         connection.executemany(
             'INSERT INTO chunks (part, document_id, ordinal, start, "end", vector, text,'
             " headings, page, table_header, near, words, length)"

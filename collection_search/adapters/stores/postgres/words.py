@@ -56,6 +56,16 @@ def to_tsvector(title: Iterable[str], body: Iterable[str]) -> str:
     return " ".join(f"'{word}':{','.join(places[word])}" for word in sorted(places))
 
 
+def index_stems(title: str, body: str) -> tuple[str, int]:
+    """Return the literal of a chunk's tsvector, and the number of its words.
+
+    >>> index_stems("tea", "hot tea")
+    ("'hot':2 'tea':1A,3", 3)
+    """
+    titled, said = lexemes(title), lexemes(body)
+    return to_tsvector(titled, said), len(titled) + len(said)
+
+
 class StemQuery(NamedTuple):
     """The search for a stem."""
 
