@@ -236,12 +236,12 @@ class SearchContext(RunChoices):
             return None
         if self.usage_store is not None:
             return self.usage_store
+        settings = self.using()
         try:
-            store: UsageStore = await adapter_of(self.using(), "usage", "sqlite")
+            return await adapter_of(settings, "usage", settings.engine)  # type: ignore[no-any-return]
         except (ConfigError, StoreError) as error:
             _LOGGER.warning("costs are not kept and no answer is used again: %s", error)
-            return None
-        return store
+        return None
 
     def answer_cache_s(self) -> float:
         """Return the greatest age of a cached answer, in seconds; 0: none is used."""

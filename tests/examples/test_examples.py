@@ -10,11 +10,13 @@ import pytest
 from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 from support.example_modules import example_module
+from support.postgres_server import NEEDS_POSTGRES, PostgresServer, postgres_server
 from support.scripted_world import QUESTION, good_pages
 from support.tool_world import tool_world, whole_pages
 
 from collection_search import SearchContext, Settings, anthropic_tool, openai_tool
 from collection_search.errors import SearchProviderAuthenticationFailed
+from collection_search.settings.registry import load_adapter
 from collection_search.testing import MockWebSearchService, ScriptedAdapter, service_results
 
 if TYPE_CHECKING:
@@ -31,9 +33,35 @@ GOOD = {page.url for page in good_pages()}
 REFUSED = SearchProviderAuthenticationFailed("The key was refused.")
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=NEEDS_POSTGRES)])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Name of the storage engine that the settings of the environment choose."""
+    if request.param == "postgres":
+        server: PostgresServer = request.getfixturevalue("server")
+        monkeypatch.setenv("COLLECTION_SEARCH_DATABASE_URL", server.new_database())
+    return str(request.param)
+
+
 @pytest.fixture
-def context(tmp_path: Path) -> SearchContext:
-    return SearchContext(settings=Settings(home=tmp_path), provider=ScriptedAdapter(whole_pages()))
+def context(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SearchContext:
+    monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(tmp_path))
+    settings = Settings.load()
+    assert settings.engine == engine
+    return SearchContext(settings=settings, provider=ScriptedAdapter(whole_pages()))
+
+
+def collections_of(settings: Settings) -> list[str]:
+    """Return the names of the collections in the storage engine of these settings."""
+    store = load_adapter("stores", settings.engine).from_settings(settings)
+    names = [one.collection for one in store.collections.collections("local")]
+    store.close()
+    return names
 
 
 @pytest.fixture
@@ -77,6 +105,7 @@ async def test_the_agent_collects_and_cites(context: SearchContext, told: Any):
     assert not [text for text in told.results if text.startswith("Error")]
     assert GOOD.issuperset(citations.urls_in(answer))
     assert citations.urls_in(answer)
+    assert collections_of(context.using()) == [agent.COLLECTION]
 
 
 @pytest.mark.slow
@@ -170,19 +199,21 @@ async def test_a_wrong_arrow_line_is_answered_with_its_mistake(told: Any):
 
 
 @pytest.fixture
-def real_models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Keys of the vendors, and a search provider, in the environment."""
+def real_models(engine: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """Keys of the vendors, and a search provider, in the environment; yields the data folder."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-test")
     with tool_world(monkeypatch, tmp_path):
-        yield
+        assert Settings.load().engine == engine
+        yield tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("real_models")
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_any_model_by_its_name_and_address(name: str, capsys: pytest.CaptureFixture[str]):
-    """With the vendor's client, LangChain's for agents."""
+def test_any_model_by_its_name_and_address(
+    name: str, engine: str, real_models: Path, capsys: pytest.CaptureFixture[str]
+):
+    """With the vendor's client, LangChain's for agents; each storage engine by its setting."""
     is_loop = name in {"openai_loop", "anthropic_loop"}
     with server_of(name) as server:
         suffix = "" if name == "anthropic_loop" else "/v1"
@@ -192,3 +223,4 @@ def test_any_model_by_its_name_and_address(name: str, capsys: pytest.CaptureFixt
     assert {request["model"] for request in server.requests} == {"some-model"}
     shown, _, cited = capsys.readouterr().out.partition("\nSources that it cites:\n")
     assert cited.split() == citations.urls_in(shown.partition("\nAnswer:\n")[2])
+    assert real_models.joinpath("usage.db").exists() == (engine == "sqlite")
