@@ -19,6 +19,7 @@ from pydantic_settings import SettingsConfigDict
 from ..contracts.review import DeadlinePolicy
 from ..contracts.search import Name
 from ..text.validation import require_form
+from .engine_addresses import BrokerAddress, PostgresAddress
 from .function_settings import FunctionEntry
 from .price_settings import PriceTable
 from .provider_access import Address, ProviderAccess
@@ -50,18 +51,6 @@ MetricsPrefix = Annotated[
 ]
 
 
-def _require_postgres(url: SecretStr) -> SecretStr:
-    """Return the address; the message never shows it, since it may have a password."""
-    wanted = require_form("postgres(ql)?://.+", "give an address, as postgresql://user@host/name")
-    return SecretStr(wanted(url.get_secret_value()))
-
-
-def _require_amqp(url: SecretStr) -> SecretStr:
-    """Return the address; the message never shows it, since it has a password."""
-    wanted = require_form("amqps?://.+", "give an address, as amqp://user:password@host:5672/vhost")
-    return SecretStr(wanted(url.get_secret_value()))
-
-
 class SettingsTable(ServerTable, RankingTable, PriceTable):
     """One field per setting; other modules use its subclass `Settings`."""
 
@@ -89,12 +78,12 @@ class SettingsTable(ServerTable, RankingTable, PriceTable):
         default_factory=lambda: platformdirs.user_data_path("collection-search"),
         description="Folder of the databases.",
     )
-    database_url: Annotated[SecretStr, AfterValidator(_require_postgres)] | None = Field(
+    database_url: PostgresAddress | None = Field(
         default=None,
         description="PostgreSQL with pgvector for all data, as postgresql://user@host/name;"
         " without it, files in the folder home.",
     )
-    broker_url: Annotated[SecretStr, AfterValidator(_require_amqp)] | None = Field(
+    broker_url: BrokerAddress | None = Field(
         default=None,
         description="RabbitMQ of ingest_engine celery, as amqp://user:password@host:5672/vhost.",
     )

@@ -5,15 +5,25 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-import psycopg
-from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from psycopg import sql
-from psycopg.rows import DictRow, dict_row
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from ...errors import MissingExtraError
+from ...runtime.concurrency import offload
 from ..stores.postgres.database import SCHEMA, WAIT_S
+from ..stores.postgres.first_connection import connect_first
 from ..stores.postgres.store_errors import translate_failure
+
+try:
+    import psycopg
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+    from psycopg import sql
+    from psycopg.rows import DictRow, dict_row
+    from psycopg_pool import AsyncConnectionPool, PoolTimeout
+except ImportError as missing:
+    raise MissingExtraError(
+        "Reviews and runs in PostgreSQL need the package langgraph-checkpoint-postgres."
+        " Run: pip install 'collection-search[postgres]'"
+    ) from missing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -43,6 +53,7 @@ class PostgresCheckpoints:
         Only plain values are read from it: the graphs' state has no others. Raises StoreError when
         the database cannot be used.
         """
+        (await offload(connect_first, self._url, {})).close()
         try:
             async with self._pool() as pool:
                 await self._set_up(pool)

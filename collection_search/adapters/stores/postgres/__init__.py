@@ -5,14 +5,22 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from ....errors import MissingExtraError
 from ..sql.comparisons import SQLComparisons
 from ..sql.gates import SQLGates
 from ..sql.ledger import SQLLedger
 from ..sql.staging import SQLStaging
-from .collections import PostgresCollections
-from .database import SCHEMA, PostgresDatabase
-from .document_rows import PostgresRows
-from .turns import next_row_in_turn
+
+try:
+    from .collections import PostgresCollections
+    from .database import SCHEMA, PostgresDatabase
+    from .document_rows import PostgresRows
+    from .turns import next_row_in_turn
+except ImportError as missing:
+    raise MissingExtraError(
+        "COLLECTION_SEARCH_DATABASE_URL names a PostgreSQL database, which needs an extra."
+        " Run: pip install 'collection-search[postgres]'"
+    ) from missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable

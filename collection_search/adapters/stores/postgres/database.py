@@ -14,6 +14,8 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from ....contracts.collection import TenantScope
 from .dialect import translate
+from .first_connection import WAIT_S as FIRST_WAIT_S
+from .first_connection import connect_first
 from .rows import named_rows
 from .schema import migrate_schema
 from .store_errors import server_of, translate_failure
@@ -90,7 +92,7 @@ class PostgresDatabase:
         self._lock = threading.Lock()
         self._pool: ConnectionPool[psycopg.Connection[Any]] | None = None
         self._pid = os.getpid()
-        with self._connected() as connection:
+        with self._first_connected() as connection:
             migrate_schema(connection, schema)
 
     @property
@@ -161,6 +163,15 @@ class PostgresDatabase:
                 raise
 
     @contextmanager
+    def _first_connected(self) -> Iterator[psycopg.Connection[Any]]:
+        wait_s = min(self._wait_s, FIRST_WAIT_S)
+        try:
+            with connect_first(self._url, self._options(), wait_s=wait_s) as connection:
+                yield connection
+        except psycopg.Error as error:
+            raise translate_failure(self._url, error) from error
+
+    @contextmanager
     def _connected(self) -> Iterator[psycopg.Connection[Any]]:
         try:
             with self._opened().connection() as connection:
@@ -183,16 +194,19 @@ class PostgresDatabase:
             timeout=self._wait_s,
             open=True,
             configure=_configure,
-            kwargs={
-                "autocommit": True,
-                "cursor_factory": psycopg.ClientCursor,
-                "row_factory": named_rows,
-                "options": f"-c search_path={self.schema},public",
-                "application_name": "collection-search",
-            },
+            kwargs=self._options(),
         )
         weakref.finalize(self, _close, pool, self._pid)  # also when the process ends
         return pool
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "autocommit": True,
+            "cursor_factory": psycopg.ClientCursor,
+            "row_factory": named_rows,
+            "options": f"-c search_path={self.schema},public",
+            "application_name": "collection-search",
+        }
 
 
 class _TextDumper(StrDumperUnknown):

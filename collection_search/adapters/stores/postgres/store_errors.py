@@ -8,7 +8,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from ....errors import StoreError
-from ....text.redaction import redact_error
+from ....text.redaction import redact
 
 if TYPE_CHECKING:
     from psycopg_pool import PoolTimeout
@@ -19,6 +19,21 @@ _PASSING: Final = (
     psycopg.errors.SerializationFailure,
 )
 """Failures after which a retry may help."""
+_VARIABLE: Final = "COLLECTION_SEARCH_DATABASE_URL"
+_CREATE: Final = "CREATE EXTENSION vector"
+_REFUSALS: Final = (
+    (
+        ("password", "authentication"),
+        f"Check user and password: in {_VARIABLE}, PGPASSWORD or ~/.pgpass.",
+    ),
+    (
+        ("does not exist", "permission denied", "not permitted to log in"),
+        f"Check user and database in {_VARIABLE}; an administrator creates both once.",
+    ),
+    (("SSL",), f"Check sslmode in {_VARIABLE}."),
+    (("pg_hba.conf",), f"Check {_VARIABLE}; the server's pg_hba.conf says who may connect."),
+)
+"""Words of a server that answers and refuses, with advice: such a connection has no error code."""
 
 
 def server_of(url: str) -> str:
@@ -30,19 +45,48 @@ def server_of(url: str) -> str:
     try:
         known = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
-        return "COLLECTION_SEARCH_DATABASE_URL"
+        return _VARIABLE
     return f"{known.get('host', 'localhost')}:{known.get('port', 5432)}/{known.get('dbname', '')}"
+
+
+def is_refusal(error: psycopg.Error) -> bool:
+    """Return whether a connection failed for a reason that does not end by itself.
+
+    >>> is_refusal(psycopg.OperationalError('FATAL:  database "x" does not exist'))
+    True
+    >>> is_refusal(psycopg.OperationalError("FATAL:  the database system is starting up"))
+    False
+    """
+    is_wrong = isinstance(error, psycopg.ProgrammingError)  # no address, or an unknown parameter
+    return is_wrong or bool(_advice_on_refusal(error))
 
 
 def translate_failure(url: str, error: psycopg.Error | PoolTimeout) -> StoreError:
     """Return the error that names the server and says what to do."""
-    said = str(redact_error(error)).strip().splitlines() or [type(error).__name__]
-    advice = "Check COLLECTION_SEARCH_DATABASE_URL, and that the server runs."
+    advice = f"Check {_VARIABLE}, and that the server runs."
+    is_passing = isinstance(error, _PASSING) or not isinstance(error, psycopg.Error)
+    if isinstance(error, psycopg.OperationalError) and (refused := _advice_on_refusal(error)):
+        advice, is_passing = refused, False
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
-        advice = "Give this user the right, or let an administrator run: CREATE EXTENSION vector."
+        advice = f"Give this user the right, or let an administrator run: {_CREATE}."
     if isinstance(error, psycopg.errors.FeatureNotSupported | psycopg.errors.UndefinedFile):
-        advice = "Install the extension pgvector on the server."
+        advice = f"Install the extension pgvector on the server; an administrator runs: {_CREATE}."
     return StoreError(
-        f"The database {server_of(url)} cannot be used: {said[0]}. {advice}",
-        retryable=isinstance(error, _PASSING) or not isinstance(error, psycopg.Error),
+        f"The database {server_of(url)} cannot be used: {_reason(error)}. {advice}",
+        retryable=is_passing,
     )
+
+
+def _advice_on_refusal(error: psycopg.Error) -> str:
+    """Return what to do about a refused connection; blank for another failure."""
+    if not isinstance(error, psycopg.OperationalError) or error.sqlstate is not None:
+        return ""
+    said = str(error)
+    return next((advice for words, advice in _REFUSALS if any(one in said for one in words)), "")
+
+
+def _reason(error: psycopg.Error | PoolTimeout) -> str:
+    """Return the first line of what the server or libpq said, without the address and level."""
+    lines = redact(str(error)).strip().splitlines() or [type(error).__name__]
+    said = lines[0].rpartition(" failed: ")[2]
+    return said.removeprefix("FATAL:").strip().rstrip(".")
