@@ -105,6 +105,7 @@ def _work_on_messages(context: SearchContext, screen: Screen, queues: str, *, on
     from ..settings.registry import load_adapter
 
     load_adapter("queues", "celery")  # raises where the extra is missing
+    context.using().require_shared_engines()
     from ..adapters.queues.celery_settings import NAMES
     from ..adapters.queues.celery_worker import CeleryWorker
 

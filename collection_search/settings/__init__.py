@@ -151,6 +151,16 @@ class Settings(SettingsTable):
             )
         return self.broker_url.get_secret_value()
 
+    def require_shared_engines(self) -> None:
+        """Raise ConfigError unless broker and database are set, which workers of a queue share."""
+        self.amqp_url()
+        if self.database_url is None:
+            raise ConfigError(
+                "The workers of a message broker share a PostgreSQL database, and none is set. Set"
+                " COLLECTION_SEARCH_DATABASE_URL, or COLLECTION_SEARCH_INGEST_ENGINE=local to"
+                " ingest without a broker."
+            )
+
     @property
     def collections_path(self) -> Path:
         """Database file of collections, ledger and staged texts."""

@@ -67,15 +67,31 @@ class PostgresServer:
         self._sql(f"CREATE DATABASE {USER} OWNER {USER}")
         self._sql("CREATE EXTENSION vector", database=USER)
 
-    def new_database(self) -> str:
+    def new_database(self, *, extension: bool = True) -> str:
         """Create an empty database of the ordinary user and return its address."""
         from psycopg import sql
 
         name = f"of_{uuid.uuid4().hex[:16]}"
         create = sql.SQL("CREATE DATABASE {} OWNER {}")
         self._sql(create.format(sql.Identifier(name), sql.Identifier(USER)))
-        self._sql("CREATE EXTENSION vector", database=name)
-        return f"postgresql://{USER}@127.0.0.1:{self._port}/{name}"
+        if extension:
+            self._sql("CREATE EXTENSION vector", database=name)
+        return self.url_of(database=name)
+
+    def url_of(self, user: str = USER, *, password: str = "", database: str = USER) -> str:
+        """Return the address of a database for a user."""
+        login = f"{user}:{password}" if password else user
+        return f"postgresql://{login}@127.0.0.1:{self._port}/{database}"
+
+    def require_password(self, user: str, password: str) -> None:
+        """Create a user who has to give a password."""
+        from psycopg import sql
+
+        create = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")
+        self._sql(create.format(sql.Identifier(user), sql.Literal(password)))
+        rules = self._data / "pg_hba.conf"
+        rules.write_text(f"host all {user} 127.0.0.1/32 scram-sha-256\n{rules.read_text()}")
+        self._sql("SELECT pg_reload_conf()")
 
     def start(self) -> None:
         """Start the server and wait until it answers."""

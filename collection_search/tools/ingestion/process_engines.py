@@ -42,6 +42,7 @@ def engine_of(
 def _new_engine(store: Storage, settings: Settings) -> IngestionEngine:
     if settings.ingest_engine == "local":
         return IngestionEngine(store, settings)
+    settings.require_shared_engines()
     queue = load_adapter("queues", settings.ingest_engine).from_settings(settings)
     return QueuedEngine(store, settings, queue)
 
