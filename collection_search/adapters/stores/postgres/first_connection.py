@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from .store_errors import is_refusal, translate_failure
+from .store_errors import is_refused_connection, translate_failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +33,6 @@ def connect_first(
             limit_s = conninfo_to_dict(url).get("connect_timeout", _MOST_CONNECTING_S)
             return psycopg.connect(url, connect_timeout=limit_s, **options)
         except psycopg.Error as error:
-            if is_refusal(error) or time.monotonic() >= deadline:
+            if is_refused_connection(error) or time.monotonic() >= deadline:
                 raise translate_failure(url, error) from None  # its context may quote the address
             time.sleep(_PAUSE_S)

@@ -49,12 +49,12 @@ def server_of(url: str) -> str:
     return f"{known.get('host', 'localhost')}:{known.get('port', 5432)}/{known.get('dbname', '')}"
 
 
-def is_refusal(error: psycopg.Error) -> bool:
+def is_refused_connection(error: psycopg.Error) -> bool:
     """Return whether a connection failed for a reason that does not end by itself.
 
-    >>> is_refusal(psycopg.OperationalError('FATAL:  database "x" does not exist'))
+    >>> is_refused_connection(psycopg.OperationalError('FATAL:  database "x" does not exist'))
     True
-    >>> is_refusal(psycopg.OperationalError("FATAL:  the database system is starting up"))
+    >>> is_refused_connection(psycopg.OperationalError("FATAL:  the database system is starting up"))
     False
     """
     is_wrong = isinstance(error, psycopg.ProgrammingError)  # no address, or an unknown parameter
