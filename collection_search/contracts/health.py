@@ -23,3 +23,5 @@ class Health:
     """Whether the list of models has the model; None where there is no list."""
     has_free_call: bool = True
     """False: the endpoint answers, but lacks the call that would check the key for nothing."""
+    advice: str = ""
+    """What should be changed although it works."""

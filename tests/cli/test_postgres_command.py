@@ -58,7 +58,9 @@ def test_a_newcomers_first_hour(server: PostgresServer, tmp_path: Path) -> None:
     assert "py" in command("coverage", "--collection", "py").out
     command("costs")
     command("ingest", "failed")
-    assert f"127.0.0.1:{server.url.rpartition(':')[2]}" in command("doctor").out
+    told = command("doctor").out
+    assert f"127.0.0.1:{server.url.rpartition(':')[2]}" in told
+    assert ", pgvector 0." in told
     command("collections", "delete", "py", "--yes")
     assert "py" not in command("collections").out.split()
     assert {file.name for file in tmp_path.glob("*.db")} <= {"corpus.db", "corpus-folders.db"}

@@ -53,7 +53,7 @@ async def read_settings(caller: Viewer, base: Base, *, check: bool = False) -> S
 
 
 def _finding(finding: dict[str, Any], *, sees_all: bool) -> dict[str, Any]:
-    """Return a finding; only the operator reads where on the machine the store is."""
-    if finding["part"] == "store" and not sees_all:
-        return finding | {"detail": ""}
+    """Return a finding; only the operator reads where the store and the broker are."""
+    if finding["part"] in {"store", "queue"} and not sees_all:
+        return finding | {"detail": "", "next_step": ""}
     return finding

@@ -7,6 +7,7 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from ...contracts.ingestion import Priority
 from ...errors import ModelError
 from ...ports.description import health_check_of
 from ...ranking.calibration import known_scale
@@ -77,7 +78,17 @@ async def check_store(settings: Settings, *, tenant: str, limit_s: float) -> Fin
     """Return whether the database can be opened, and the number of the tenant's collections."""
     cause = "home" if settings.database_url is None else "database_url"
     finding = Finding("store", settings.engine, configured_by=where_set(settings, cause))
-    return await run_check(finding, _opened(settings, finding, tenant), limit_s=limit_s)
+    if settings.database_url is not None:
+        limit_s *= 3  # a server may be about to start, and tables to be made
+    return await run_check(finding, _opened(settings, finding, tenant, limit_s), limit_s=limit_s)
+
+
+async def check_queue(settings: Settings, *, limit_s: float, contacts: bool = True) -> Finding:
+    """Return whether the message broker answers and has its queues, which are declared if not."""
+    finding = Finding("queue", "celery", configured_by=where_set(settings, "ingest_engine"))
+    if not contacts:
+        return uncontacted(finding)
+    return await run_check(finding, _counted(settings, finding), limit_s=3 * limit_s)
 
 
 async def check_tracing(settings: Settings, *, limit_s: float, contacts: bool = True) -> Finding:
@@ -152,11 +163,22 @@ def _refused(finding: Finding, error: ModelError) -> Finding:
     return failed_finding(finding, str(error), step, reachable=not is_out_of_reach)
 
 
-async def _opened(settings: Settings, finding: Finding, tenant: str) -> Finding:
+async def _counted(settings: Settings, finding: Finding) -> Finding:
+    settings.require_shared_engines()
+    queue = await adapter_of(settings, "queues", finding.name)
+    waiting = [await offload(queue.depth, priority) for priority in Priority]
+    told = f"its queues are declared, and {sum(waiting)} messages wait"
+    return replace(finding, state="ok", reachable=True, detail=told)
+
+
+async def _opened(settings: Settings, finding: Finding, tenant: str, limit_s: float) -> Finding:
     await offload(settings.prepared_home)
     store = await adapter_of(settings, "stores", settings.engine)
     count = len(await offload(store.collections.collections, tenant))
     detail = f"{store.name}, {count} collection{'s' * (count != 1)} of {tenant}"
+    if (checked := health_check_of(store)) is not None:
+        health = await checked.acheck(timeout=limit_s)
+        detail, finding = f"{detail}; {health.detail}", replace(finding, next_step=health.advice)
     return replace(finding, state="ok", reachable=True, detail=detail)
 
 

@@ -1,5 +1,6 @@
-"""Checks every part: providers, model, embedder, store, tracing, browser, function `web_search`.
+"""Checks every part.
 
+These are providers, model, embedder, store, queue, tracing, browser and function `web_search`.
 Paid calls are made on request only, and what is not configured is never contacted.
 """
 
@@ -15,7 +16,14 @@ from ...errors import InputError
 from ...settings.adapter_factory import search_providers
 from ...settings.ensemble import split_names
 from ...settings.provider_choice import choose_provider
-from .checks import check_browser, check_embedder, check_model, check_store, check_tracing
+from .checks import (
+    check_browser,
+    check_embedder,
+    check_model,
+    check_queue,
+    check_store,
+    check_tracing,
+)
 from .function_checks import check_web_search
 from .search_checks import check_provider
 from .spender import SearchProbe
@@ -91,6 +99,8 @@ async def diagnose(
             check_store(settings, tenant=context.tenant(), limit_s=limit_s),
             check_tracing(settings, **how),
         ]
+        if settings.ingest_engine == "celery":
+            checks.append(check_queue(settings, **how))
         if settings.fetch_browser:
             checks.append(check_browser(settings, limit_s=BROWSER_LIMIT_S))
         if (entry := settings.web_search) is not None:

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     from ...contracts.health import StorageRights
 
-Component = Literal["search", "model", "embedder", "store", "tracing", "function", "browser"]
+Component = Literal[
+    "search", "model", "embedder", "store", "tracing", "queue", "function", "browser"
+]
 State = Literal["ok", "failed", "unchecked", "off"]
 """`unchecked`: only a paid call would tell. `off`: not configured, and not contacted."""
 KeyState = Literal["valid", "refused", "not checked", "not needed", "missing"]

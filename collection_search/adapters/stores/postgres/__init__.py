@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING
 
 from ....errors import MissingExtraError
+from ....runtime.concurrency import offload
 from ..sql.comparisons import SQLComparisons
 from ..sql.gates import SQLGates
 from ..sql.ledger import SQLLedger
@@ -15,6 +17,7 @@ try:
     from .collections import PostgresCollections
     from .database import SCHEMA, PostgresDatabase
     from .document_rows import PostgresRows
+    from .health_check import check_postgres_health
     from .turns import next_row_in_turn
 except ImportError as missing:
     raise MissingExtraError(
@@ -25,6 +28,7 @@ except ImportError as missing:
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ....contracts.health import Health
     from ....settings import Settings
 
 __all__ = ["PostgresStore"]
@@ -63,6 +67,11 @@ class PostgresStore:
     def name(self) -> str:
         """Return the database, without user and password."""
         return self._database.name
+
+    async def acheck(self, *, timeout: float) -> Health:  # noqa: ASYNC109 - the name that checks have
+        """Return versions, and what weakens the isolation of tenants. Raises StoreError."""
+        async with asyncio.timeout(timeout):
+            return await offload(check_postgres_health, self._database)
 
     def close(self) -> None:
         """Close the connections."""

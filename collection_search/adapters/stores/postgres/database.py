@@ -93,7 +93,7 @@ class PostgresDatabase:
         self._pool: ConnectionPool[psycopg.Connection[Any]] | None = None
         self._pid = os.getpid()
         with self._first_connected() as connection:
-            migrate_schema(connection, schema)
+            self.found_version = migrate_schema(connection, schema)
 
     @property
     def name(self) -> str:

@@ -17,10 +17,13 @@ _SCRIPTS: Final = {1: ("functions.sql", "schema.sql", "isolation.sql")}
 """What makes each version out of the one before."""
 
 
-def migrate_schema(connection: psycopg.Connection[Any], schema: str) -> None:
-    """Create the schema or migrate it, in one transaction, unless another process just did."""
-    if _version(connection, schema) == VERSION:
-        return
+def migrate_schema(connection: psycopg.Connection[Any], schema: str) -> int:
+    """Create the schema or migrate it, in one transaction, unless another process just did.
+
+    Return the version that was there, 0 for none. Raises StoreError for a newer one.
+    """
+    if (version := _version(connection, schema)) == VERSION:
+        return version
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 2))", [schema])
         version = _version(connection, schema)
@@ -41,6 +44,7 @@ def migrate_schema(connection: psycopg.Connection[Any], schema: str) -> None:
                 script = Path(__file__).with_name(name).read_text("utf-8")
                 connection.execute(script.encode())
         connection.execute("UPDATE schema_version SET version = %s", [VERSION])
+    return version
 
 
 def _version(connection: psycopg.Connection[Any], schema: str) -> int:

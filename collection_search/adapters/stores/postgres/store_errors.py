@@ -54,7 +54,7 @@ def is_refused_connection(error: psycopg.Error) -> bool:
 
     >>> is_refused_connection(psycopg.OperationalError('FATAL:  database "x" does not exist'))
     True
-    >>> is_refused_connection(psycopg.OperationalError("FATAL:  the database system is starting up"))
+    >>> is_refused_connection(psycopg.OperationalError("the database system is starting up"))
     False
     """
     is_wrong = isinstance(error, psycopg.ProgrammingError)  # no address, or an unknown parameter
