@@ -75,7 +75,7 @@ async def _served(
     *,
     opens: bool,
 ) -> None:
-    """Serve until the stop. Raises ConfigError where the app cannot start: the log says why."""
+    """Serve until the stop. Raises what kept the app from its start."""
     import uvicorn
 
     class Server(uvicorn.Server):
@@ -98,9 +98,10 @@ async def _served(
             await super().shutdown(sockets)
 
     app = importlib.import_module(f"{_SERVER}.app").serve_app()
+    failures: list[Exception] = []
     stop.server = server = Server(
         uvicorn.Config(
-            app,
+            _keep_failures(app, failures),
             log_config=None,
             access_log=False,
             server_header=False,
@@ -110,19 +111,39 @@ async def _served(
         )
     )
     server.should_exit = stop.by is not None
-    with suppress(asyncio.CancelledError):
+    with suppress(asyncio.CancelledError, SystemExit):  # it exits where the app cannot start
         await server.serve(sockets=[listener])
+    if failures:
+        raise failures[0]
     if not server.started and stop.by is None:
         raise ConfigError("The server could not start; what is above says why.")
+
+
+def _keep_failures(app: Any, failures: list[Exception]) -> Any:
+    """Return the app, with the failures of its start and end added to the list.
+
+    uvicorn writes them to a log that the command does not show.
+    """
+
+    async def kept(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await app(scope, receive, send)
+        except Exception as error:
+            if scope["type"] == "lifespan":
+                failures.append(error)
+            raise
+
+    return kept
 
 
 def _tell(context: SearchContext, screen: Screen, address: str, *, opens: bool) -> None:
     settings = context.using()
     who = "with tokens" if settings.server_auth else f"tenant {settings.tenant}, without tokens"
     screen.note(f"Serving {address} until Ctrl-C ({who}).")
+    place = settings.home if settings.database_url is None else settings.database_place()
     screen.note(
         f"Provider {settings.provider}, model {settings.model or 'none'}, embeddings"
-        f" {settings.embeddings}, data in {settings.home}"
+        f" {settings.embeddings}, data in {place}"
     )
     if opens:
         typer.launch(address)
