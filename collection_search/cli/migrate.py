@@ -44,7 +44,7 @@ def migrate(
     url = to or _set_url(settings)
     move_home = _mover()
     with screen.bar("Migrating") as advance:
-        moved = move_home(settings.home, url, restart=restart, on_progress=_both(advance))
+        moved = move_home(settings.home, url, restart=restart, on_progress=_in_one_bar(advance))
     if moved is None:
         screen.line("The data was carried over before; nothing was changed.")
         return
@@ -77,10 +77,14 @@ def _mover() -> Callable[..., Moved | None]:
     return move_home
 
 
-def _both(advance: Callable[[int, int], None]) -> Callable[[str, int, int], None]:
-    """Return the progress of both steps in one bar: copying is its first half."""
+def _in_one_bar(advance: Callable[[int, int], None]) -> Callable[[str, int, int], None]:
+    """Return the progress of all steps in one bar: rows are counted twice, runs once."""
+    totals: dict[str, int] = {}
 
     def report(step: str, done: int, total: int) -> None:
-        advance(done + (total if step == "compare" else 0), 2 * total)
+        before = sum(count for name, count in totals.items() if name != step)
+        totals[step] = total
+        rows = 0 if "compare" in totals else totals["copy"]
+        advance(before + done, sum(totals.values()) + rows)
 
     return report

@@ -7,6 +7,9 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
+from langgraph.checkpoint.base import empty_checkpoint
+
+from collection_search.adapters.checkpoints.sqlite import SQLiteCheckpoints
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.adapters.stores.sqlite.run_history import SQLiteRuns
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
@@ -19,6 +22,9 @@ from collection_search.testing.stores.suite import axes, chunks, document
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from langchain_core.runnables import RunnableConfig
+
+    from collection_search.adapters.checkpoints.postgres import PostgresCheckpoints
     from collection_search.contracts.ingestion import Ticket
     from collection_search.ports import Storage
 
@@ -79,6 +85,40 @@ def _fill_collection(store: SQLiteStore, scope: TenantScope, pages: int) -> Tick
     assert claim is not None
     store.ledger.postpone(claim, 9_000, "busy")
     return ticket
+
+
+async def fill_checkpoints(home: Path, *, threads: int) -> None:
+    """Write runs of two checkpoints each, with writes that wait for the next step."""
+    async with SQLiteCheckpoints(home / "checkpoints.db").open() as saver:
+        for number in range(threads):
+            where: RunnableConfig = {
+                "configurable": {"thread_id": f"run-{number}", "checkpoint_ns": ""}
+            }
+            for step in range(2):
+                checkpoint = empty_checkpoint()
+                checkpoint["channel_values"] = {"question": ["Which tea?", number, step]}
+                checkpoint["channel_versions"] = {"question": f"{step + 1}"}
+                versions = checkpoint["channel_versions"]
+                where = await saver.aput(where, checkpoint, {"step": step}, versions)
+                await saver.aput_writes(where, [("answer", f"{number}-{step}")], "task")
+
+
+async def checkpoints_of(store: SQLiteCheckpoints | PostgresCheckpoints) -> list[Any]:
+    """Return what both engines must tell alike of all runs."""
+    async with store.open() as saver:
+        return sorted(
+            [
+                (
+                    one.config["configurable"]["thread_id"],
+                    one.checkpoint["id"],
+                    one.checkpoint["channel_values"],
+                    one.parent_config and one.parent_config["configurable"]["checkpoint_id"],
+                    [tuple(write) for write in one.pending_writes or ()],
+                )
+                async for one in saver.alist(None)
+            ],
+            key=lambda fact: fact[:2],
+        )
 
 
 def _fill_usage(home: Path) -> None:

@@ -14,6 +14,7 @@ from .postgres import PostgresCheckpoints
 from .sqlite import SQLiteCheckpoints
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from langchain_core.runnables import RunnableConfig
@@ -40,14 +41,24 @@ def find_threads(path: Path) -> set[str]:
         ) from error
 
 
-def copy_checkpoints(path: Path, url: str, *, schema: str) -> None:
-    """Copy and compare all threads; a repeated call changes nothing. Raises StoreError. Blocks."""
-    asyncio.run(_copy(SQLiteCheckpoints(path), PostgresCheckpoints(url, schema=schema)))
+def copy_checkpoints(
+    path: Path, url: str, *, schema: str, on_progress: Callable[[int, int], None]
+) -> None:
+    """Copy and compare all threads; a repeated call changes nothing. Blocks.
+
+    `on_progress` gets the number of threads so far and in all. Raises StoreError.
+    """
+    stores = SQLiteCheckpoints(path), PostgresCheckpoints(url, schema=schema)
+    asyncio.run(_copy(*stores, on_progress))
 
 
-async def _copy(source: SQLiteCheckpoints, target: PostgresCheckpoints) -> None:
+async def _copy(
+    source: SQLiteCheckpoints, target: PostgresCheckpoints, on_progress: Callable[[int, int], None]
+) -> None:
     async with source.open() as here, target.open() as there:
-        for thread in sorted(find_threads(source.path)):
+        threads = sorted(find_threads(source.path))
+        for number, thread in enumerate(threads):
+            on_progress(number, len(threads))
             found = await _read(here, thread)
             for one in found:
                 await _write(there, one)
@@ -56,6 +67,7 @@ async def _copy(source: SQLiteCheckpoints, target: PostgresCheckpoints) -> None:
                     f"The checkpoints of run {thread} differ from those in {source.path}."
                     " Run 'collection-search migrate --restart', which begins anew."
                 )
+        on_progress(len(threads), len(threads))
 
 
 async def _read(saver: BaseCheckpointSaver[Any], thread: str) -> list[CheckpointTuple]:

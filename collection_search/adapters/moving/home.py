@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ...errors import InputError
@@ -44,8 +45,9 @@ def move_home(
     """Carry a data folder over; None when that was finished before. Blocks, not for an event loop.
 
     What an interrupted call has stored stays, and the next one goes on behind it. `on_progress`
-    gets the step, `copy` or `compare`, with the rows so far and in all. Raises InputError for an
-    open review without its checkpoint or a target with other data; StoreError.
+    gets the step with the count so far and in all: `copy` and `compare` count rows, `checkpoints`
+    runs. Raises InputError for an open review without its checkpoint or a target with other data;
+    StoreError.
     """
     check_url(url)
     with open_source(home) as source:
@@ -56,7 +58,8 @@ def move_home(
                 return None
             _copy(source, target, batch, on_progress)
             if threads:
-                copy_checkpoints(home / "checkpoints.db", url, schema=schema)
+                tell = partial(on_progress, "checkpoints")
+                copy_checkpoints(home / "checkpoints.db", url, schema=schema, on_progress=tell)
             rows = _compare(source, target, on_progress)
             target.finish()
     return Moved(rows, len(threads))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
 
 from ...errors import ConfigError, InputError, StoreError
+from ...settings.engine_addresses import is_postgres_address
 from ..stores.postgres.database import GROUPS, SCHEMA
 from ..stores.postgres.schema import migrate_schema
 from ..stores.postgres.store_errors import server_of, translate_failure
@@ -189,12 +189,7 @@ def difference(tables: Sequence[str]) -> StoreError:
 
 def check_url(url: str) -> None:
     """Raise ConfigError for what is no address; the message does not show it."""
-    try:
-        ports = str(conninfo_to_dict(url).get("port", "")).split(",")
-    except psycopg.Error:
-        ports = ["?"]
-    is_one = url.startswith(("postgresql://", "postgres://"))
-    if not is_one or not all(port.isdecimal() or not port for port in ports):
+    if not is_postgres_address(url):
         raise ConfigError(
             "The address of the target is no address of PostgreSQL. Give one as"
             " postgresql://user@host/name, special characters of the password as %40 and the like."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import subprocess
 import sys
@@ -11,9 +12,18 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
-from support.moved_home import ONE, TWO, facts_of, fill_home
+from support.moved_home import (
+    ONE,
+    TWO,
+    checkpoints_of,
+    facts_of,
+    fill_checkpoints,
+    fill_home,
+)
 from support.postgres_server import NEEDS_POSTGRES, postgres_server
 
+from collection_search.adapters.checkpoints.postgres import PostgresCheckpoints
+from collection_search.adapters.checkpoints.sqlite import SQLiteCheckpoints
 from collection_search.adapters.moving.home import move_home
 from collection_search.adapters.moving.moved_tables import TABLES
 from collection_search.adapters.stores.postgres import PostgresStore
@@ -34,6 +44,7 @@ if TYPE_CHECKING:
     Stores: TypeAlias = tuple[SQLiteStore, Callable[[], PostgresStore]]
 
 pytestmark = NEEDS_POSTGRES
+RUNS = 12
 MOVE = """
 import sys
 from pathlib import Path
@@ -94,10 +105,11 @@ def test_everything_is_carried_over(tmp_path: Path, url: str, stores: Stores) ->
     assert move_home(tmp_path, url) is None
 
 
-@pytest.mark.parametrize("stop_at", ["copy 5\n", "copy 40\n", "compare 30\n"])
+@pytest.mark.parametrize("stop_at", ["copy 5", "copy 40", "checkpoints 4", "compare 30"])
 def test_a_killed_move_goes_on(tmp_path: Path, url: str, stores: Stores, stop_at: str) -> None:
     """By SIGKILL in the middle: nothing is lost, nothing doubled."""
     tickets = fill_home(tmp_path)
+    asyncio.run(fill_checkpoints(tmp_path, threads=RUNS))
     step, _, least = stop_at.partition(" ")
     arguments = [sys.executable, "-c", MOVE, str(tmp_path), url]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
@@ -113,6 +125,10 @@ def test_a_killed_move_goes_on(tmp_path: Path, url: str, stores: Stores, stop_at
     moved = _move_when_free(tmp_path, url, copied)
     assert moved
     assert copied[0] > 0 or step == "copy"
+    here, there = SQLiteCheckpoints(tmp_path / "checkpoints.db"), PostgresCheckpoints(url)
+    kept, moved_runs = [asyncio.run(checkpoints_of(one)) for one in (here, there)]
+    assert len(kept) == 2 * RUNS
+    assert moved_runs == kept
     assert facts_of(stores[1](), tickets) == facts_of(stores[0], tickets)
 
 
