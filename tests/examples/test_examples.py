@@ -18,6 +18,7 @@ from collection_search import SearchContext, Settings, anthropic_tool, openai_to
 from collection_search.errors import SearchProviderAuthenticationFailed
 from collection_search.settings.registry import load_adapter
 from collection_search.testing import MockWebSearchService, ScriptedAdapter, service_results
+from collection_search.tools.spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,3 +225,7 @@ def test_any_model_by_its_name_and_address(
     shown, _, cited = capsys.readouterr().out.partition("\nSources that it cites:\n")
     assert cited.split() == citations.urls_in(shown.partition("\nAnswer:\n")[2])
     assert real_models.joinpath("usage.db").exists() == (engine == "sqlite")
+    spend_writer().flush()
+    usage = load_adapter("usage", engine).from_settings(Settings.load())
+    assert sum(total.requests for total in usage.totals("local")) > 0
+    usage.close()

@@ -153,5 +153,9 @@ async def test_a_broker_that_answers(tmp_path: Path) -> None:
     """Its queues are there afterwards."""
     with rabbitmq_server() as broker:
         finding = await queued(tmp_path, broker_url=broker.url)
+        place = broker.url.rpartition("@")[2]
+        wrong = await queued(tmp_path, broker_url=f"amqp://guest:{PASSWORD}@{place}")
+    assert wrong.state == "failed"
+    assert "Login was refused" in wrong.detail
     assert (finding.state, finding.reachable) == ("ok", True)
     assert finding.detail == "its queues are declared, and 0 messages wait"
