@@ -29,8 +29,9 @@ def test_without_a_target_the_command_says_how_to_name_one(command: Invoke) -> N
     assert "COLLECTION_SEARCH_DATABASE_URL" in ended.err
 
 
-def test_a_wrong_address_is_not_shown(command: Invoke) -> None:
-    ended = command("migrate", "--to", "postgresql://me:very-secret/@db:1/x")
+@pytest.mark.parametrize("end", ["/@db:1/x", "@1@db:1/x"])
+def test_a_wrong_address_is_not_shown(command: Invoke, end: str) -> None:
+    ended = command("migrate", "--to", f"postgresql://me:very-secret{end}")
     assert ended.code == 2
     assert "no address of PostgreSQL" in ended.err
     assert "very-secret" not in ended.err + ended.out

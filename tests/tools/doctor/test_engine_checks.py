@@ -114,6 +114,16 @@ class TestStore:
         assert "password authentication failed" in finding.detail
 
 
+@pytest.mark.slow
+async def test_no_server_at_the_port(tmp_path: Path) -> None:
+    """Its address and the variable are told."""
+    with closed_port() as port:
+        finding = await stored(f"postgresql://me:{PASSWORD}@127.0.0.1:{port}/x", tmp_path)
+    assert finding.state == "failed"
+    assert f"127.0.0.1:{port}/x cannot be used: Connection refused." in finding.detail
+    assert "Check COLLECTION_SEARCH_DATABASE_URL" in finding.detail
+
+
 async def queued(home: Path, **more: Any) -> Finding:
     """Return the finding about a broker, which never has the password."""
     given = {"database_url": "postgresql://me@127.0.0.1:9/name", "ingest_engine": "celery", **more}
