@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ...errors import IngestError
@@ -18,7 +17,9 @@ from .pipeline import PageWork
 from .store_retry import StoreRetry
 
 if TYPE_CHECKING:
-    from ...contracts.ingestion import Priority
+    from collections.abc import Callable
+
+    from ...contracts.ingestion import Claim, Priority
     from ...ports import Storage, WorkQueue
     from ...settings import Settings
 
@@ -117,18 +118,10 @@ class QueuedEngine(IngestionEngine):
 
     async def _work(self, message_id: str, priority: Priority, is_redelivered: bool) -> int:  # noqa: FBT001
         attempts = self._equipped()
-        claim = partial(
-            self._leases.claim,
-            fetch=self.fetches,
-            proxies=self.proxies,
-            owner=for_message(message_id),
-            up_to=priority,
-        )
-        former = holds(message_id) if is_redelivered else None
+        claim = self._claim_for(message_id, priority, is_redelivered=is_redelivered)
         ends, count = time.monotonic() + TURN_S, 0
         while count == 0 or time.monotonic() < ends:
-            row = await attempts.work.retry.call(claim, instead_of=former)
-            former = None
+            row = await attempts.work.retry.call(claim)
             if row is None:
                 break
             reader = await self._source_of(row.rules)(row.rules) if row.needs_fetch else None
@@ -141,6 +134,26 @@ class QueuedEngine(IngestionEngine):
             page.result()
             count += 1
         return count
+
+    def _claim_for(
+        self, message_id: str, priority: Priority, *, is_redelivered: bool
+    ) -> Callable[[], Claim | None]:
+        """Return the function that claims the next row for a message."""
+        owner = for_message(message_id)
+        former = holds(message_id) if is_redelivered else None
+
+        def claim() -> Claim | None:
+            nonlocal former
+            choice = {"up_to": priority, "instead_of": former}
+            # A claim that fails may have been committed: the next one takes over its row.
+            former = former or (lambda one: one == owner)
+            row = self._leases.claim(
+                fetch=self.fetches, proxies=self.proxies, owner=owner, **choice
+            )
+            former = None
+            return row
+
+        return claim
 
     def _equipped(self) -> PageAttempts:
         """Return what works on pages, with a heartbeat for their leases."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest, Priority
-from collection_search.errors import IngestError
+from collection_search.errors import IngestError, StoreError
 from collection_search.testing import RecordingSink
 from collection_search.tools.ingestion.ownership import for_message, holds
 from collection_search.tools.ingestion.queued_engine import MOST_MESSAGES, QueuedEngine
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from collection_search.contracts.ingestion import Ticket
+    from collection_search.contracts.ingestion import Claim, Ticket
 
 SCOPE = TenantScope("local", "tea")
 
@@ -41,6 +42,25 @@ class MemoryQueue:
         self.counts[priority] += count
 
 
+class LosingStore:
+    """A store whose connection breaks once, after a claim was committed; also its ledger."""
+
+    def __init__(self, store: SQLiteStore) -> None:
+        self._store = store
+        self._breaks = True
+        self.ledger = self
+
+    def claim(self, *arguments: Any, **more: Any) -> Claim | None:
+        claim = self._store.ledger.claim(*arguments, **more)
+        if self._breaks:
+            self._breaks = False
+            raise StoreError("The connection was lost.", retryable=True)
+        return claim
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name, None) or getattr(self._store.ledger, name)
+
+
 class World:
     def __init__(self, folder: Path) -> None:
         self.store = SQLiteStore(folder / "collections.db")
@@ -51,19 +71,33 @@ class World:
         self, count: int, priority: Priority = Priority.INTERACTIVE, name: str = "page"
     ) -> Ticket:
         """Let pages wait whose texts are staged."""
-        refs = self.store.staging.put("local", [f"The text of {name} {n}." for n in range(count)])
-        items = [
-            IngestionItem(f"https://a.example/{name}/{n}", f"a.example/{name}/{n}", "Tea", ref)
-            for n, ref in enumerate(refs)
-        ]
-        return self.store.ledger.enqueue(
-            IngestionRequest(SCOPE, items, priority=priority, trace_id="trace-7")
-        )
+        return accept(self.store, count, priority, name)
 
     def states(self, ticket: Ticket) -> list[str]:
-        status = self.store.ledger.status("local", ticket.ticket_id)
-        assert status is not None
-        return [row.state for row in status.rows]
+        return states(self.store, ticket)
+
+
+def accept(
+    store: SQLiteStore,
+    count: int,
+    priority: Priority = Priority.INTERACTIVE,
+    name: str = "page",
+) -> Ticket:
+    """Let pages wait whose texts are staged."""
+    refs = store.staging.put("local", [f"The text of {name} {n}." for n in range(count)])
+    items = [
+        IngestionItem(f"https://a.example/{name}/{n}", f"a.example/{name}/{n}", "Tea", ref)
+        for n, ref in enumerate(refs)
+    ]
+    return store.ledger.enqueue(
+        IngestionRequest(SCOPE, items, priority=priority, trace_id="trace-7")
+    )
+
+
+def states(store: SQLiteStore, ticket: Ticket) -> list[str]:
+    status = store.ledger.status("local", ticket.ticket_id)
+    assert status is not None
+    return [row.state for row in status.rows]
 
 
 @pytest.fixture
@@ -134,6 +168,16 @@ def test_a_message_that_comes_again_takes_its_row_over(world: World) -> None:
     assert world.engine.work("m1", Priority.REFRESH, is_redelivered=True) == 1
     assert world.states(ticket) == ["stored"]
     assert not world.store.ledger.renew(former, lease_s=600)
+
+
+def test_a_claim_whose_answer_was_lost_is_found_again(tmp_path: Path) -> None:
+    """Its row is worked on at once, not after its lease."""
+    with closing(SQLiteStore(tmp_path / "collections.db")) as store:
+        engine = QueuedEngine(LosingStore(store), Settings(home=tmp_path), MemoryQueue())  # type: ignore[arg-type]
+        ticket = accept(store, 1)
+        assert engine.work("m1", Priority.INTERACTIVE) == 1
+        assert states(store, ticket) == ["stored"]
+        engine.stop(timeout_s=0)
 
 
 def test_a_stopped_engine_claims_nothing(world: World) -> None:
