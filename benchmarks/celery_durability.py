@@ -58,7 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f" database {plan.database_kills} x: {run.seconds:.1f} s, faults {run.faults}"
     )
     slowest_s = max(run.reclaimed_s, default=0.0)
-    print(f"rows of killed workers: {len(run.reclaimed_s)}, claimed again within {slowest_s:.2f} s")
+    each = ", ".join(f"{seconds:.2f}" for seconds in sorted(run.reclaimed_s))
+    print(f"rows of killed workers: {len(run.reclaimed_s)}, claimed again after {each} s")
     is_equal = run.export == run.calm_export and len(run.export) == plan.pages
     print(f"export: {'equal' if is_equal else 'ANOTHER ONE'}, {len(run.export)} pages")
     return 0 if is_equal and slowest_s <= RECLAIMED_S else 1

@@ -11,7 +11,7 @@ from ...errors import IngestError
 from ...runtime.concurrency import run_blocking
 from .engine import IDLE_S, SHUTDOWN_GRACE_S, IngestionEngine
 from .failures import cause_of
-from .ownership import for_message, holds, is_gone
+from .ownership import EndedOwners, for_message, holds, is_gone
 from .page_attempts import PageAttempts
 from .pipeline import PageWork
 from .store_retry import StoreRetry
@@ -43,6 +43,7 @@ class QueuedEngine(IngestionEngine):
     def __init__(self, store: Storage, settings: Settings, queue: WorkQueue) -> None:
         super().__init__(store, settings)
         self._queue = queue
+        self._ended = EndedOwners()
         self._attempts: PageAttempts | None = None
         self._beat: asyncio.Task[None] | None = None
         self._pages: set[asyncio.Task[None]] = set()
@@ -81,7 +82,7 @@ class QueuedEngine(IngestionEngine):
         with self._store.ledger.sweeping() as is_ours:
             if not is_ours:
                 return 0
-            self._store.ledger.sweep(is_gone=is_gone)
+            self._store.ledger.sweep(is_gone=self._ended.has_left)
             return self.send_due()
 
     def drain(self, *, timeout_s: float | None = None) -> bool:
@@ -138,13 +139,18 @@ class QueuedEngine(IngestionEngine):
     def _claim_for(
         self, message_id: str, priority: Priority, *, is_redelivered: bool
     ) -> Callable[[], Claim | None]:
-        """Return the function that claims the next row for a message."""
+        """Return the function that claims the next row for a message.
+
+        Rows of workers that have ended are taken first. In their turn they would come after those
+        of all other hosts.
+        """
         owner = for_message(message_id)
         former = holds(message_id) if is_redelivered else None
 
         def claim() -> Claim | None:
             nonlocal former
-            choice = {"up_to": priority, "instead_of": former}
+            ended = is_gone if self._ended.is_look_due() else None
+            choice = {"up_to": priority, "instead_of": former or ended}
             # A claim that fails may have been committed: the next one takes over its row.
             former = former or (lambda one: one == owner)
             row = self._leases.claim(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.waiting import wait_until
 
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
@@ -14,7 +16,7 @@ from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest, Priority
 from collection_search.errors import IngestError, StoreError
 from collection_search.testing import RecordingSink
-from collection_search.tools.ingestion.ownership import for_message, holds
+from collection_search.tools.ingestion.ownership import for_message, holds, this_host
 from collection_search.tools.ingestion.queued_engine import MOST_MESSAGES, QueuedEngine
 
 if TYPE_CHECKING:
@@ -178,6 +180,30 @@ def test_a_claim_whose_answer_was_lost_is_found_again(tmp_path: Path) -> None:
         assert engine.work("m1", Priority.INTERACTIVE) == 1
         assert states(store, ticket) == ["stored"]
         engine.stop(timeout_s=0)
+
+
+def test_the_rows_of_a_worker_that_has_ended_come_first(world: World) -> None:
+    """They do not wait until all other hosts had their turn."""
+    world.accept(1, name="left")
+    ended = f"{this_host()}:{os.getpid()}:earlier/m1"
+    left = world.store.ledger.claim(ended, lease_s=600)
+    assert left is not None
+    world.accept(3, name="before")
+    done: list[str] = []
+    world.engine.equip(on_page_done=lambda page: done.append(page.claim.url))
+    assert world.engine.work("m2", Priority.INTERACTIVE) == 4
+    assert done[0] == left.url
+
+
+def test_a_sweep_returns_what_no_claim_takes(world: World) -> None:
+    """Also where the message of the worker that has ended was lost."""
+    ticket = world.accept(1)
+    ended = f"{this_host()}:{os.getpid()}:earlier/m1"
+    assert world.store.ledger.claim(ended, lease_s=600)
+    world.engine.sweep()
+    assert world.states(ticket) == ["working"]
+    wait_until(lambda: world.engine.sweep() == 1)
+    assert world.states(ticket) == ["waiting"]
 
 
 def test_a_stopped_engine_claims_nothing(world: World) -> None:
