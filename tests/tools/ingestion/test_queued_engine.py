@@ -175,7 +175,7 @@ def test_a_message_that_comes_again_takes_its_row_over(world: World) -> None:
 def test_a_claim_whose_answer_was_lost_is_found_again(tmp_path: Path) -> None:
     """Its row is worked on at once, not after its lease."""
     with closing(SQLiteStore(tmp_path / "collections.db")) as store:
-        engine = QueuedEngine(LosingStore(store), Settings(home=tmp_path), MemoryQueue())  # type: ignore[arg-type]
+        engine = QueuedEngine(LosingStore(store), Settings(home=tmp_path), MemoryQueue())
         ticket = accept(store, 1)
         assert engine.work("m1", Priority.INTERACTIVE) == 1
         assert states(store, ticket) == ["stored"]
