@@ -1,6 +1,7 @@
 """A program that fetches and ingests pages of loopback sites.
 
-Usage: crawl_pages.py FOLDER SITES, a JSON file with `urls` and `allowed`.
+Usage: crawl_pages.py FOLDER SITES, a JSON file with `urls` and `allowed`, and with `is_lexical` for
+a collection without embeddings.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def main(folder: Path, sites: Path) -> None:
     context = SearchContext(
         settings=settings,
         store=store,
-        embeddings=ScriptedEmbedder(dimension=8),
+        embeddings=None if site.get("is_lexical") else ScriptedEmbedder(dimension=8),
         run_id=f"run-{os.getpid()}",
     )
     ticket = ingest(site["urls"], collection="tea", context=context)

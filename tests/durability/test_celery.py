@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import random
 import signal
-import subprocess
 import sys
 import time
-from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
+from support.celery_under_kills import LEASE_S, KillPlan, ingested_under_kills
 from support.loopback_site import LoopbackSite, article, essay
 from support.postgres_server import NEEDS_POSTGRES, REQUIRED, PostgresServer, postgres_server
 from support.rabbitmq_server import RabbitMQServer, is_installed, rabbitmq_server
 from support.waiting import wait_until
 
-from collection_search import Settings
-from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.context import SearchContext
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest, Priority
 from collection_search.text.urls import url_key
@@ -118,6 +112,26 @@ def test_a_plain_celery_worker_ingests(opened: Any, site: LoopbackSite) -> None:
         assert_stored(world, ticket, 8)
 
 
+def test_a_worker_that_stops_gives_its_page_back(opened: Any, site: LoopbackSite) -> None:
+    """What SIGTERM cuts off waits for no lease, of our command and of a plain Celery worker."""
+    site.slow.update((0, 1))  # the first requests have no answer
+    urls, app = put_pages(site, 2, "held"), "collection_search.adapters.queues.celery_app"
+    one_page = {"ingest_workers": 1, "fetch_at_once": 1}
+    with opened(ingest_lease_s=LONG_LEASE_S, fetch_timeout_s=90, **one_page) as world:
+        ours = world.start_worker()
+        ticket = ingest(urls, collection="held", context=world.context)
+        wait_until(lambda: len(world.working()) == 1)
+        options = ["--without-mingle", "--without-gossip", "--loglevel", "WARNING"]
+        plain = world.start_process([sys.executable, "-m", "celery", "-A", app, "worker", *options])
+        wait_until(lambda: len(world.working()) == 2)
+        for worker in (ours, plain):
+            worker.send_signal(signal.SIGTERM)
+        assert [worker.wait(60) for worker in (ours, plain)] == [143, 0], world.logs()
+        assert world.working() == []
+        world.start_worker()
+        assert_stored(world, ticket, 2)
+
+
 def test_a_killed_workers_row_is_claimed_again(opened: Any, site: LoopbackSite) -> None:
     """Another worker has it within 5 seconds, by the clock of the ledger."""
     site.slow.add(0)  # the first request has no answer
@@ -163,6 +177,34 @@ def test_lost_messages_are_sent_again(opened: Any, site: LoopbackSite) -> None:
         assert_stored(world, ticket, 8)
 
 
+def test_a_message_over_the_limit_is_a_dead_letter(opened: Any, site: LoopbackSite) -> None:
+    """It is seen in a queue of its own, and its page is ingested all the same."""
+    with opened() as world:
+        ticket = ingest(put_pages(site, 1, "dead"), collection="dead", context=world.context)
+        wait_until(lambda: world.queue().message_count)
+        wait_until(lambda: not world.deliver_in_vain())
+        wait_until(lambda: world.queue("dead").message_count)
+        world.start_worker()
+        assert_stored(world, ticket, 1)
+
+
+def test_a_page_that_kills_its_workers_can_be_retried(opened: Any, site: LoopbackSite) -> None:
+    """It is given up after its attempts, listed, and ingested when somebody wants it."""
+    url = put_pages(site, 1, "deadly")[0]
+    more = {"ingest_max_attempts": 2, "ingest_lease_s": LONG_LEASE_S, "fetch_timeout_s": 90}
+    with opened(**more) as world:
+        ticket = ingest([url], collection="deadly", context=world.context)
+        for _ in range(2):
+            site.slow, site._slow_paths = {0}, set()
+            worker = world.start_worker()
+            wait_until(world.working)
+            world.kill(worker)
+        world.start_worker()
+        wait_until(lambda: "/deadly-0" in world.command("ingest", "failed"))
+        world.command("ingest", "retry-failed", "--collection", "deadly")
+        assert_stored(world, ticket, 1)
+
+
 def test_interactive_pages_come_first(opened: Any, site: LoopbackSite) -> None:
     """However many refreshes wait, and whatever message comes first."""
     refreshes, asked = put_pages(site, 12, "refresh"), put_pages(site, 4, "asked")
@@ -191,40 +233,15 @@ def test_a_worker_of_one_queue_leaves_the_other(opened: Any, site: LoopbackSite)
         assert_stored(world, later, 4)
 
 
-def test_a_storm_ends_as_a_calm_run(opened: Any, site: LoopbackSite, tmp_path: Path) -> None:
-    """Workers and the broker die, pages fail; the export is that of an undisturbed process."""
-    urls, moments = put_pages(site, 200, "storm"), random.Random(1)
-    expected = calm_export(site, urls, tmp_path / "calm")
-    site._rate = 0.01
-    with opened(ingest_max_attempts=50, fetch_timeout_s=5) as world:
-        workers = [world.start_worker() for _ in range(4)]
-        ticket = ingest(urls, collection="storm", context=world.context)
-        for place in range(4):
-            time.sleep(moments.uniform(0, 4))
-            world.kill(workers[place])
-            if place == 1:
-                world.broker.kill()
-                world.broker.start()
-            world.start_worker()
-        assert_stored(world, ticket, len(urls))
-        assert exported(world.store) == expected
+def test_kills_of_everything_end_as_an_undisturbed_run(tmp_path: Path) -> None:
+    """Workers, broker and database die, pages fail; the export is that of one process.
 
-
-def exported(store: Any) -> list[Any]:
-    """Return the canonical export of the collection."""
-    return list(store.collections.export(TenantScope("local", "storm")))
-
-
-def calm_export(site: LoopbackSite, urls: list[str], home: Path) -> list[Any]:
-    """Return what one process stores in a file, from a site without faults."""
-    settings = Settings(home=home, fetch_allowed=site.allowed, fetch_delay_s=0)
-    given = {"HOME": str(home), "FETCH_ALLOWED": ",".join(site.allowed), "FETCH_DELAY_S": "0"}
-    ours = {f"COLLECTION_SEARCH_{name}": value for name, value in given.items()}
-    with closing(SQLiteStore.from_settings(settings)) as store:
-        context = SearchContext(settings=settings, store=store)
-        ingest(urls, collection="storm", context=context, work=False)
-        command = [sys.executable, "-m", "collection_search", "worker", "--once"]
-        subprocess.run(command, env=os.environ | ours, check=True, capture_output=True)
-        stored = exported(store)
-    assert len(stored) == len(urls)
-    return stored
+    `benchmarks/celery_durability.py` runs the same in its full size.
+    """
+    plan = KillPlan(pages=200, kills=4)
+    run = ingested_under_kills(tmp_path, _Served.postgres, _Served.broker, plan)
+    assert len(run.calm_export) == plan.pages
+    assert run.export == run.calm_export
+    # No lease ran out meanwhile: all of these rows were passed on for another reason.
+    assert run.reclaimed_s
+    assert run.seconds < LEASE_S

@@ -96,11 +96,50 @@ class CeleryWorld:
         later = (row for row in self.working() if row["id"] == row_id and row["fence"] > fence)
         return next((float(row["due"]) for row in later), None)
 
-    def queue(self) -> Any:
-        """Return the counts of messages and consumers of the queue of interactive pages."""
+    def held_by(self, worker: subprocess.Popen[str]) -> dict[int, int]:
+        """Return the ids and fences of the rows that a worker works on."""
+        query = "SELECT id, fence FROM ledger WHERE state = 'working' AND owner LIKE ?"
+        with self.store._database.read(None) as connection:
+            rows = connection.execute(query, (f"%:{worker.pid}:%",)).fetchall()
+        return {row["id"]: row["fence"] for row in rows}
+
+    def passed_on(self, held: dict[int, int]) -> list[int]:
+        """Return the ids of those rows that were claimed again, or that are stored."""
+        query = "SELECT id, fence, state FROM ledger WHERE state IN ('working', 'stored')"
+        with self.store._database.read(None) as connection:
+            rows = connection.execute(query).fetchall()
+        known = [row for row in rows if row["id"] in held]
+        return [
+            row["id"] for row in known if row["fence"] > held[row["id"]] or row["state"] == "stored"
+        ]
+
+    def count_stored(self, collection: str) -> int:
+        """Return how many pages of a collection are stored."""
+        query = """SELECT count(*) FROM ledger JOIN collections ON collections.id = collection_id
+            WHERE state = 'stored' AND name = ?"""
+        with self.store._database.read(None) as connection:
+            return int(connection.execute(query, (collection,)).fetchone()[0])
+
+    def queue(self, name: str = "interactive") -> Any:
+        """Return the counts of messages and consumers of a queue."""
         with Connection(self.broker.url) as connection:
             channel: Any = connection.default_channel
-            return channel.queue_declare("collection_search.interactive", passive=True)
+            return channel.queue_declare(f"collection_search.{name}", passive=True)
+
+    def deliver_in_vain(self) -> bool:
+        """Return a message of an interactive page without an answer; False when none waits."""
+        with Connection(self.broker.url) as connection:
+            channel: Any = connection.default_channel
+            message = channel.basic_get("collection_search.interactive")
+            return message is not None  # closing the connection returns it
+
+    def command(self, *arguments: str) -> str:
+        """Return what a command prints."""
+        command = [sys.executable, "-m", "collection_search", *arguments]
+        ended = subprocess.run(
+            command, env=self._environment(), capture_output=True, text=True, check=True
+        )
+        return ended.stdout
 
     def _environment(self) -> dict[str, str]:
         ours = {

@@ -95,17 +95,8 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
-        options = {"listen_addresses": "127.0.0.1", "port": self._port, "fsync": "on"}
-        options |= {"unix_socket_directories": "", "max_connections": 200}
-        settings = [part for one in options.items() for part in ("-c", f"{one[0]}={one[1]}")]
-        with (self._folder / "server.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [self._programs / "postgres", "-D", str(self._data), *settings],
-                stdout=subprocess.DEVNULL,
-                stderr=log,
-                **self._as_user,
-            )
-        wait_until(self._answers)
+        self._launch()
+        wait_until(self._is_up)
 
     def kill(self) -> None:
         """End the server at once, as a power cut does."""
@@ -144,6 +135,28 @@ class PostgresServer:
 
     def _admin_url(self, database: str = "postgres") -> str:
         return f"postgresql://postgres@127.0.0.1:{self._port}/{database}"
+
+    def _launch(self) -> None:
+        options = {"listen_addresses": "127.0.0.1", "port": self._port, "fsync": "on"}
+        options |= {"unix_socket_directories": "", "max_connections": 200}
+        settings = [part for one in options.items() for part in ("-c", f"{one[0]}={one[1]}")]
+        with (self._folder / "server.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._programs / "postgres", "-D", str(self._data), *settings],
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                **self._as_user,
+            )
+
+    def _is_up(self) -> bool:
+        """Return whether the server answers.
+
+        It is launched again as long as processes of a killed server hold the memory.
+        """
+        assert self._process is not None
+        if self._process.poll() is not None:
+            self._launch()
+        return self._answers()
 
     def _answers(self) -> bool:
         import psycopg

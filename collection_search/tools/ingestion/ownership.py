@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 import uuid
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+LOOK_S: Final = 0.5
+"""How often the claims of a process look for rows of owners that have ended."""
+LEFT_S: Final = 2.0
+"""How long such rows are left to those claims before a sweep returns them to their turn."""
+_REMEMBERED_S: Final = 60.0
 
 _PROCESS: Final = uuid.uuid4().hex[:12]
 _FOR: Final = "/"
@@ -70,3 +77,29 @@ def is_gone(owner: str) -> bool:
         except OSError as error:
             return isinstance(error, ProcessLookupError)
     return False
+
+
+class EndedOwners:
+    """When owners of this host were seen to have ended; safe for threads."""
+
+    def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._next_look = 0.0
+        self._seen: dict[str, float] = {}
+
+    def is_look_due(self) -> bool:
+        """Return whether a claim should look for rows of ended owners: once in `LOOK_S`."""
+        now = self._monotonic()
+        if now < self._next_look:
+            return False
+        self._next_look = now + LOOK_S
+        return True
+
+    def has_left(self, owner: str) -> bool:
+        """Return whether the owner has ended, and was seen so for the first time `LEFT_S` ago."""
+        if not is_gone(owner):
+            return False
+        now = self._monotonic()
+        recent = {one: at for one, at in self._seen.items() if now - at < _REMEMBERED_S}
+        self._seen = {owner: now} | recent
+        return now - self._seen[owner] >= LEFT_S

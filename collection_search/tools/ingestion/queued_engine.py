@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ...errors import IngestError
 from ...runtime.concurrency import run_blocking
 from .engine import IDLE_S, SHUTDOWN_GRACE_S, IngestionEngine
 from .failures import cause_of
-from .ownership import for_message, holds, is_gone
+from .ownership import EndedOwners, for_message, holds, is_gone
 from .page_attempts import PageAttempts
 from .pipeline import PageWork
 from .store_retry import StoreRetry
 
 if TYPE_CHECKING:
-    from ...contracts.ingestion import Priority
+    from collections.abc import Callable
+
+    from ...contracts.ingestion import Claim, Priority
     from ...ports import Storage, WorkQueue
     from ...settings import Settings
 
@@ -42,6 +43,7 @@ class QueuedEngine(IngestionEngine):
     def __init__(self, store: Storage, settings: Settings, queue: WorkQueue) -> None:
         super().__init__(store, settings)
         self._queue = queue
+        self._ended = EndedOwners()
         self._attempts: PageAttempts | None = None
         self._beat: asyncio.Task[None] | None = None
         self._pages: set[asyncio.Task[None]] = set()
@@ -80,7 +82,7 @@ class QueuedEngine(IngestionEngine):
         with self._store.ledger.sweeping() as is_ours:
             if not is_ours:
                 return 0
-            self._store.ledger.sweep(is_gone=is_gone)
+            self._store.ledger.sweep(is_gone=self._ended.has_left)
             return self.send_due()
 
     def drain(self, *, timeout_s: float | None = None) -> bool:
@@ -117,18 +119,10 @@ class QueuedEngine(IngestionEngine):
 
     async def _work(self, message_id: str, priority: Priority, is_redelivered: bool) -> int:  # noqa: FBT001
         attempts = self._equipped()
-        claim = partial(
-            self._leases.claim,
-            fetch=self.fetches,
-            proxies=self.proxies,
-            owner=for_message(message_id),
-            up_to=priority,
-        )
-        former = holds(message_id) if is_redelivered else None
+        claim = self._claim_for(message_id, priority, is_redelivered=is_redelivered)
         ends, count = time.monotonic() + TURN_S, 0
         while count == 0 or time.monotonic() < ends:
-            row = await attempts.work.retry.call(claim, instead_of=former)
-            former = None
+            row = await attempts.work.retry.call(claim)
             if row is None:
                 break
             reader = await self._source_of(row.rules)(row.rules) if row.needs_fetch else None
@@ -141,6 +135,31 @@ class QueuedEngine(IngestionEngine):
             page.result()
             count += 1
         return count
+
+    def _claim_for(
+        self, message_id: str, priority: Priority, *, is_redelivered: bool
+    ) -> Callable[[], Claim | None]:
+        """Return the function that claims the next row for a message.
+
+        Rows of workers that have ended are taken first. In their turn they would come after those
+        of all other hosts.
+        """
+        owner = for_message(message_id)
+        former = holds(message_id) if is_redelivered else None
+
+        def claim() -> Claim | None:
+            nonlocal former
+            ended = is_gone if self._ended.is_look_due() else None
+            choice = {"up_to": priority, "instead_of": former or ended}
+            # A claim that fails may have been committed: the next one takes over its row.
+            former = former or (lambda one: one == owner)
+            row = self._leases.claim(
+                fetch=self.fetches, proxies=self.proxies, owner=owner, **choice
+            )
+            former = None
+            return row
+
+        return claim
 
     def _equipped(self) -> PageAttempts:
         """Return what works on pages, with a heartbeat for their leases."""

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from typing import TYPE_CHECKING
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.waiting import wait_until
 
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest, Priority
-from collection_search.errors import IngestError
+from collection_search.errors import IngestError, StoreError
 from collection_search.testing import RecordingSink
-from collection_search.tools.ingestion.ownership import for_message, holds
+from collection_search.tools.ingestion.ownership import for_message, holds, this_host
 from collection_search.tools.ingestion.queued_engine import MOST_MESSAGES, QueuedEngine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from collection_search.contracts.ingestion import Ticket
+    from collection_search.contracts.ingestion import Claim, Ticket
 
 SCOPE = TenantScope("local", "tea")
 
@@ -41,6 +44,25 @@ class MemoryQueue:
         self.counts[priority] += count
 
 
+class LosingStore:
+    """A store whose connection breaks once, after a claim was committed; also its ledger."""
+
+    def __init__(self, store: SQLiteStore) -> None:
+        self._store = store
+        self._breaks = True
+        self.ledger = self
+
+    def claim(self, *arguments: Any, **more: Any) -> Claim | None:
+        claim = self._store.ledger.claim(*arguments, **more)
+        if self._breaks:
+            self._breaks = False
+            raise StoreError("The connection was lost.", retryable=True)
+        return claim
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name, None) or getattr(self._store.ledger, name)
+
+
 class World:
     def __init__(self, folder: Path) -> None:
         self.store = SQLiteStore(folder / "collections.db")
@@ -51,19 +73,33 @@ class World:
         self, count: int, priority: Priority = Priority.INTERACTIVE, name: str = "page"
     ) -> Ticket:
         """Let pages wait whose texts are staged."""
-        refs = self.store.staging.put("local", [f"The text of {name} {n}." for n in range(count)])
-        items = [
-            IngestionItem(f"https://a.example/{name}/{n}", f"a.example/{name}/{n}", "Tea", ref)
-            for n, ref in enumerate(refs)
-        ]
-        return self.store.ledger.enqueue(
-            IngestionRequest(SCOPE, items, priority=priority, trace_id="trace-7")
-        )
+        return accept(self.store, count, priority, name)
 
     def states(self, ticket: Ticket) -> list[str]:
-        status = self.store.ledger.status("local", ticket.ticket_id)
-        assert status is not None
-        return [row.state for row in status.rows]
+        return states(self.store, ticket)
+
+
+def accept(
+    store: SQLiteStore,
+    count: int,
+    priority: Priority = Priority.INTERACTIVE,
+    name: str = "page",
+) -> Ticket:
+    """Let pages wait whose texts are staged."""
+    refs = store.staging.put("local", [f"The text of {name} {n}." for n in range(count)])
+    items = [
+        IngestionItem(f"https://a.example/{name}/{n}", f"a.example/{name}/{n}", "Tea", ref)
+        for n, ref in enumerate(refs)
+    ]
+    return store.ledger.enqueue(
+        IngestionRequest(SCOPE, items, priority=priority, trace_id="trace-7")
+    )
+
+
+def states(store: SQLiteStore, ticket: Ticket) -> list[str]:
+    status = store.ledger.status("local", ticket.ticket_id)
+    assert status is not None
+    return [row.state for row in status.rows]
 
 
 @pytest.fixture
@@ -134,6 +170,40 @@ def test_a_message_that_comes_again_takes_its_row_over(world: World) -> None:
     assert world.engine.work("m1", Priority.REFRESH, is_redelivered=True) == 1
     assert world.states(ticket) == ["stored"]
     assert not world.store.ledger.renew(former, lease_s=600)
+
+
+def test_a_claim_whose_answer_was_lost_is_found_again(tmp_path: Path) -> None:
+    """Its row is worked on at once, not after its lease."""
+    with closing(SQLiteStore(tmp_path / "collections.db")) as store:
+        engine = QueuedEngine(LosingStore(store), Settings(home=tmp_path), MemoryQueue())
+        ticket = accept(store, 1)
+        assert engine.work("m1", Priority.INTERACTIVE) == 1
+        assert states(store, ticket) == ["stored"]
+        engine.stop(timeout_s=0)
+
+
+def test_the_rows_of_a_worker_that_has_ended_come_first(world: World) -> None:
+    """They do not wait until all other hosts had their turn."""
+    world.accept(1, name="left")
+    ended = f"{this_host()}:{os.getpid()}:earlier/m1"
+    left = world.store.ledger.claim(ended, lease_s=600)
+    assert left is not None
+    world.accept(3, name="before")
+    done: list[str] = []
+    world.engine.equip(on_page_done=lambda page: done.append(page.claim.url))
+    assert world.engine.work("m2", Priority.INTERACTIVE) == 4
+    assert done[0] == left.url
+
+
+def test_a_sweep_returns_what_no_claim_takes(world: World) -> None:
+    """Also where the message of the worker that has ended was lost."""
+    ticket = world.accept(1)
+    ended = f"{this_host()}:{os.getpid()}:earlier/m1"
+    assert world.store.ledger.claim(ended, lease_s=600)
+    world.engine.sweep()
+    assert world.states(ticket) == ["working"]
+    wait_until(lambda: world.engine.sweep() == 1)
+    assert world.states(ticket) == ["waiting"]
 
 
 def test_a_stopped_engine_claims_nothing(world: World) -> None:
