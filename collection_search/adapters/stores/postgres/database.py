@@ -13,6 +13,7 @@ from psycopg.types.string import StrDumperUnknown
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from ....contracts.collection import TenantScope
+from ..sql.connection import Work
 from .dialect import translate
 from .rows import named_rows
 from .schema import migrate_schema
@@ -213,10 +214,14 @@ def _configure(connection: psycopg.Connection[Any]) -> None:
 
 
 def _tenant_of(whose: Whose) -> str:
+    if isinstance(whose, Work):
+        return ""
     return whose.tenant_id if isinstance(whose, TenantScope) else whose or ""
 
 
-def _key_of(whose: TenantScope | str) -> str:
-    """Return the name of the lock: that of a collection, or of what a tenant has beside these."""
+def _key_of(whose: TenantScope | str | Work) -> str:
+    """Return the name of the lock: of a collection, what a tenant has beside these, or a work."""
+    if isinstance(whose, Work):
+        return f"\x1e{whose.value}"
     names = (whose.tenant_id, whose.collection) if isinstance(whose, TenantScope) else (whose,)
     return "".join(f"\x1f{name}" for name in names)

@@ -15,6 +15,7 @@ from . import addresses, documents, pauses
 from . import ledger_statements as sql
 from .claims import RowFilter
 from .collection_ids import ensure_id, find_id
+from .connection import Work
 from .dead_letters import give_up, list_dead_letters, retry_dead_letters
 from .ledger_records import build_claim, build_row, extracted_json, fetch_facts, rules_json
 from .ledger_writes import (
@@ -92,7 +93,9 @@ class SQLLedger:
             "ticket_id": ticket_id,
         }
         keys = list(dict.fromkeys(item.url_key for item in request.items))
-        with self._database.write(None) as connection:
+        with self._database.read(None) as connection:
+            is_paused = pauses.has_pauses(connection)  # which this may end for all tenants
+        with self._database.write(None if is_paused else scope) as connection:
             collection = ensure_id(connection, scope)
             of: dict[str, Any] = {"collection": collection, "keys": json.dumps(keys)}
             connection.execute(sql.adopt(only_these=True), of)
@@ -129,7 +132,7 @@ class SQLLedger:
                 row_id = wanted.find(connection, now)
         if row_id is None:
             return None
-        with self._database.write(None) as connection:
+        with self._database.write(Work.CLAIM) as connection:
             taken = wanted.take(connection, row_id, owner, now, lease_s)
         return None if taken is None else build_claim(*taken)
 
