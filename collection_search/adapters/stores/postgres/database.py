@@ -14,7 +14,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from ....contracts.collection import TenantScope
 from ..sql.connection import Work
-from .dialect import translate
+from .dialect import has_typed_values, translate
 from .rows import named_rows
 from .schema import migrate_schema
 from .store_errors import server_of, translate_failure
@@ -55,16 +55,20 @@ class PostgresConnection:
 
     def execute(self, statement: str, values: Values = (), /) -> psycopg.Cursor[Any]:
         """Run one statement."""
-        return self.raw.execute(translate(statement).encode(), values)
+        return self._cursor(statement).execute(translate(statement).encode(), values)
 
     def executemany(self, statement: str, values: Iterable[Values], /) -> None:
         """Run one statement with each of these values."""
         many = list(values)
         if many:
-            self.raw.cursor().executemany(translate(statement).encode(), many)
+            self._cursor(statement).executemany(translate(statement).encode(), many)
 
     def enable_secure_delete(self) -> None:
         """Do nothing: what is deleted goes with the next vacuum."""
+
+    def _cursor(self, statement: str) -> psycopg.Cursor[Any]:
+        """Return a cursor whose repeated statements the server plans once, where it can."""
+        return psycopg.Cursor(self.raw) if has_typed_values(statement) else self.raw.cursor()
 
 
 class PostgresDatabase:
@@ -156,6 +160,9 @@ class PostgresDatabase:
             try:
                 yield PostgresConnection(connection)
                 connection.execute("COMMIT")
+            except psycopg.errors.FeatureNotSupported:
+                connection.close()  # its plans are of tables as they were before a migration
+                raise
             except BaseException:
                 if not connection.closed:
                     connection.execute("ROLLBACK")
