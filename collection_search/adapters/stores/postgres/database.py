@@ -68,7 +68,11 @@ class PostgresConnection:
 
     def _cursor(self, statement: str) -> psycopg.Cursor[Any]:
         """Return a cursor whose repeated statements the server plans once, where it can."""
-        return psycopg.Cursor(self.raw) if has_typed_values(statement) else self.raw.cursor()
+        if not has_typed_values(statement):
+            return self.raw.cursor()
+        cursor = psycopg.Cursor(self.raw)
+        cursor.format = psycopg.pq.Format.BINARY  # vectors as bytes, not as twice as many digits
+        return cursor
 
 
 class PostgresDatabase:
