@@ -67,6 +67,11 @@ def test_a_user_has_no_power(server: PostgresServer, user: str):
     assert rows(server, "postgres", "postgres", query) == [(*[False] * 4, "SCRAM-SHA-256")]
 
 
+def test_a_search_for_words_may_use_its_index(server: PostgresServer):
+    query = "SELECT proleakproof FROM pg_proc WHERE oid = 'ts_match_vq'::regproc"
+    assert rows(server, "collection_search", "collection_search", query) == [(True,)]
+
+
 def test_the_store_opens_there(server: PostgresServer):
     """Its user may make the schema; the extension is there already."""
     from collection_search.adapters.stores.postgres.database import PostgresDatabase

@@ -25,9 +25,13 @@ if TYPE_CHECKING:
     from ....contracts.collection import Filters, Vectors
     from ..sql.connection import Connection
     from .filters import DocumentFilter
+    from .word_search import CollectionSizes
 
 WORD_POOL: Final = 200
 """Chunks whose words are compared when vectors order them too."""
+_CHUNK_COLUMNS: Final = (
+    'chunks.id, ordinal, start, "end", vector, text, headings, page, table_header'
+)
 _SPARE: Final = 2
 """Nearest chunks by half precision, as a multiple of those whose exact cosine is wanted."""
 
@@ -41,6 +45,7 @@ _MAX_SCANNED: Final = 20_000
 
 def find_chunks(
     connection: Connection,
+    sizes: CollectionSizes,
     collection: int,
     question: str,
     vector: Vectors | None,
@@ -50,7 +55,8 @@ def find_chunks(
 ) -> list[StoredChunk]:
     """Return the collection's best chunks: by BM25, with a vector 0.7 z(cosine) + 0.3 z(BM25)."""
     wanted = build_filter(filters)
-    words = WordSearch(connection, collection, _stems(connection, collection, question))
+    stems = _stems(connection, sizes, collection, question)
+    words = WordSearch(connection, sizes, collection, stems)
     if vector is None:
         scores = words.best(limit, wanted)
     else:
@@ -66,12 +72,14 @@ def find_chunks(
     return chunks[:limit]
 
 
-def _stems(connection: Connection, collection: int, question: str) -> list[str]:
+def _stems(
+    connection: Connection, sizes: CollectionSizes, collection: int, question: str
+) -> list[str]:
     """Return the question's stems; after a German compound that the collection lacks, its parts."""
     stems = question_stems(question)
     if language_of(question) != "de":
         return stems
-    is_known = WordSearch(connection, collection, []).knows
+    is_known = WordSearch(connection, sizes, collection, []).knows
     return [part for stem in stems for part in (stem, *split_compound(stem, is_known))]
 
 
@@ -146,7 +154,8 @@ def _chunks(
     connection: Connection, collection: int, scores: Mapping[int, float]
 ) -> list[StoredChunk]:
     rows = connection.execute(
-        f"SELECT chunks.*, {PAGE_COLUMNS} FROM chunks JOIN documents ON documents.id = document_id"
+        f"SELECT {_CHUNK_COLUMNS}, {PAGE_COLUMNS}"
+        " FROM chunks JOIN documents ON documents.id = document_id"
         " WHERE part = :collection AND chunks.id = ANY(:found)",
         {"collection": collection, "found": list(scores)},
     )

@@ -14,6 +14,7 @@ from .document_rows import PostgresRows, copy_vectors
 from .filters import build_filter
 from .removal import erase_collection, erase_tenant, erase_unused
 from .vector_index import INDEX_FROM, VectorIndex, VectorIndexes
+from .word_search import CollectionSizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +36,7 @@ class PostgresCollections(SQLCollections):
     ) -> None:
         super().__init__(database, PostgresRows, clock=clock)
         self.vector_indexes = VectorIndexes(database, index_from)
+        self._sizes = CollectionSizes()
 
     def search(
         self,
@@ -52,7 +54,7 @@ class PostgresCollections(SQLCollections):
                 build_filter(filters)
                 return []
             found = find_chunks(
-                connection, collection, question, vector, limit=limit, filters=filters
+                connection, self._sizes, collection, question, vector, limit=limit, filters=filters
             )
             is_due = vector is not None and self._needs_index(connection, collection, vector.size)
         if is_due:

@@ -13,7 +13,8 @@ from psycopg.types.string import StrDumperUnknown
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from ....contracts.collection import TenantScope
-from .dialect import translate
+from ..sql.connection import Work
+from .dialect import has_typed_values, translate
 from .first_connection import WAIT_S as FIRST_WAIT_S
 from .first_connection import connect_first
 from .rows import named_rows
@@ -56,16 +57,24 @@ class PostgresConnection:
 
     def execute(self, statement: str, values: Values = (), /) -> psycopg.Cursor[Any]:
         """Run one statement."""
-        return self.raw.execute(translate(statement).encode(), values)
+        return self._cursor(statement).execute(translate(statement).encode(), values)
 
     def executemany(self, statement: str, values: Iterable[Values], /) -> None:
         """Run one statement with each of these values."""
         many = list(values)
         if many:
-            self.raw.cursor().executemany(translate(statement).encode(), many)
+            self._cursor(statement).executemany(translate(statement).encode(), many)
 
     def enable_secure_delete(self) -> None:
         """Do nothing: what is deleted goes with the next vacuum."""
+
+    def _cursor(self, statement: str) -> psycopg.Cursor[Any]:
+        """Return a cursor whose repeated statements the server plans once, where it can."""
+        if not has_typed_values(statement):
+            return self.raw.cursor()
+        cursor = psycopg.Cursor(self.raw)
+        cursor.format = psycopg.pq.Format.BINARY  # vectors as bytes, not as twice as many digits
+        return cursor
 
 
 class PostgresDatabase:
@@ -157,6 +166,9 @@ class PostgresDatabase:
             try:
                 yield PostgresConnection(connection)
                 connection.execute("COMMIT")
+            except psycopg.errors.FeatureNotSupported:
+                connection.close()  # its plans are of tables as they were before a migration
+                raise
             except BaseException:
                 if not connection.closed:
                     connection.execute("ROLLBACK")
@@ -227,10 +239,14 @@ def _configure(connection: psycopg.Connection[Any]) -> None:
 
 
 def _tenant_of(whose: Whose) -> str:
+    if isinstance(whose, Work):
+        return ""
     return whose.tenant_id if isinstance(whose, TenantScope) else whose or ""
 
 
-def _key_of(whose: TenantScope | str) -> str:
-    """Return the name of the lock: that of a collection, or of what a tenant has beside these."""
+def _key_of(whose: TenantScope | str | Work) -> str:
+    """Return the name of the lock: of a collection, what a tenant has beside these, or a work."""
+    if isinstance(whose, Work):
+        return f"\x1e{whose.value}"
     names = (whose.tenant_id, whose.collection) if isinstance(whose, TenantScope) else (whose,)
     return "".join(f"\x1f{name}" for name in names)

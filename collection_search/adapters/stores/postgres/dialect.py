@@ -12,6 +12,7 @@ from typing import Final
 
 _TEXT: Final = re.compile(r"('(?:[^']|'')*')")
 _NAMED: Final = re.compile(r"(?<![:\w]):([a-z_]\w*)", re.IGNORECASE)
+_UNTYPED: Final = re.compile(r"(?:\?|:[a-z_]\w*) IS (?:NOT )?NULL", re.IGNORECASE)
 _HINT: Final = re.compile(r"\s+INDEXED BY \w+")
 _ORDERED_JOIN: Final = re.compile(r"CROSS JOIN(?= \w+(?: AS \w+)? ON\b)")
 
@@ -27,6 +28,18 @@ def translate(statement: str) -> str:
     """
     parts = _TEXT.split(statement.replace("%", "%%"))
     return "".join(part if place % 2 else _outside(part) for place, part in enumerate(parts))
+
+
+@lru_cache(maxsize=512)
+def has_typed_values(statement: str) -> bool:
+    """Return whether the server can tell the type of each value from its place.
+
+    >>> has_typed_values("SELECT 1 FROM ledger WHERE host = :host")
+    True
+    >>> has_typed_values("SELECT 1 FROM ledger WHERE :host IS NULL OR host = :host")
+    False
+    """
+    return _UNTYPED.search(statement) is None
 
 
 def _outside(part: str) -> str:

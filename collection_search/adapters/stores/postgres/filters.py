@@ -18,7 +18,8 @@ _OWN_IS_PDF: Final = f"json_extract(provenance, '$.{OWN_METADATA}.is_pdf')"
 def _has_fact(name: str, values: str) -> str:
     facts = f"provenance::jsonb #> CASE WHEN {IS_OWN} THEN ARRAY['{OWN_METADATA}'] ELSE '{{}}' END"
     return f"""EXISTS (
-        SELECT 1 FROM jsonb_each({facts}) AS had, jsonb_array_elements(({values})::jsonb) AS wanted
+        SELECT 1 FROM jsonb_each({facts}) AS had,
+            jsonb_array_elements(({values})::text::jsonb) AS wanted
         WHERE had.key = {name} AND had.value = wanted.value)"""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -26,7 +27,11 @@ class NamedRow(tuple[Any, ...]):
 
 def named_rows(cursor: Cursor[Any]) -> RowMaker[NamedRow]:
     """Make rows of a cursor's result: a row factory of psycopg."""
-    columns = cursor.description or ()
-    places = {column.name: place for place, column in enumerate(columns)}
+    return _row_of(tuple(column.name for column in cursor.description or ()))
+
+
+@lru_cache(maxsize=512)
+def _row_of(columns: tuple[str, ...]) -> RowMaker[NamedRow]:
+    places = {column: place for place, column in enumerate(columns)}
     row = type("NamedRow", (NamedRow,), {"__slots__": (), "places": places})
     return cast("RowMaker[NamedRow]", row)

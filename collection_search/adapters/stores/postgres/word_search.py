@@ -20,6 +20,8 @@ _TITLE: Final = 2.0
 """Weight of a word in the title."""
 _POOL: Final = 4
 """Chunks whose words are read, as a multiple of those that are wanted."""
+_MAX_SIZES: Final = 10_000
+"""Collections whose sizes are kept."""
 
 _COUNT: Final = """
     SELECT count(*) AS chunks, coalesce(avg(length), 1) AS length
@@ -48,11 +50,35 @@ _CANDIDATES: Final = """
 _RARITY: Final = "greatest(ln((:chunks - count_{0} + 0.5) / (count_{0} + 0.5)), 1e-6)"
 
 
+class CollectionSizes:
+    """How many chunks collections have and how long these are, counted again after a change."""
+
+    def __init__(self) -> None:
+        self._counted: dict[int, tuple[int, int, float]] = {}
+
+    def of(self, connection: Connection, collection: int) -> tuple[int, float]:
+        """Return the number of chunks, and the stems that a chunk has on average."""
+        query = "SELECT changes FROM collections WHERE id = :collection"
+        of = {"collection": collection}
+        changes = int(connection.execute(query, of).fetchone()["changes"])
+        counted = self._counted.get(collection)
+        if counted is None or counted[0] != changes:
+            row = connection.execute(_COUNT, of).fetchone()
+            counted = changes, int(row["chunks"]), float(row["length"])
+            if len(self._counted) >= _MAX_SIZES:
+                self._counted.clear()
+            self._counted[collection] = counted
+        return counted[1:]
+
+
 class WordSearch:
     """One question's search for the words of a collection's chunks."""
 
-    def __init__(self, connection: Connection, collection: int, stems: Sequence[str]) -> None:
+    def __init__(
+        self, connection: Connection, sizes: CollectionSizes, collection: int, stems: Sequence[str]
+    ) -> None:
         self._connection = connection
+        self._sizes = sizes
         self._collection = collection
         self._queries = [query for query in map(StemQuery.of, stems) if query.words]
 
@@ -67,17 +93,16 @@ class WordSearch:
 
         Only chunks of documents that fit are among them.
         """
-        of = {"collection": self._collection}
-        chunks, length = self._connection.execute(_COUNT, of).fetchone()
         if not self._queries:
             return {}
+        chunks, length = self._sizes.of(self._connection, self._collection)
         lengths, counts = self._candidates(chunks, limit * _POOL, wanted)
         rarities = [
             (query, _rarity(chunks, count))
             for query, count in zip(self._queries, counts, strict=True)
             if count
         ]
-        scores = self._scored(lengths, rarities, float(length))
+        scores = self._scored(lengths, rarities, length)
         best = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))[:limit]
         return {chunk: scores[chunk] for chunk in best}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -11,11 +12,17 @@ if TYPE_CHECKING:
     from ....contracts.collection import TenantScope
 
     Values: TypeAlias = Mapping[str, Any] | Sequence[Any]
-    Whose: TypeAlias = TenantScope | str | None
-    """A collection, a tenant, or None for the work that goes over all tenants."""
+    Whose: TypeAlias = "TenantScope | str | Work | None"
+    """A collection, a tenant, a kind of work, or None for what excludes all other writers."""
 
 Row: TypeAlias = Any
 """A row has its columns by name and by position, and unpacks as both."""
+
+
+class Work(Enum):
+    """Work that goes over all tenants: one of its kind at a time, beside that of collections."""
+
+    CLAIM = "claim"
 
 
 class Cursor(Protocol):

@@ -15,6 +15,7 @@ from . import addresses, documents, pauses
 from . import ledger_statements as sql
 from .claims import RowFilter
 from .collection_ids import ensure_id, find_id
+from .connection import Work
 from .dead_letters import give_up, list_dead_letters, retry_dead_letters
 from .ledger_records import build_claim, build_row, extracted_json, fetch_facts, rules_json
 from .ledger_writes import (
@@ -92,7 +93,9 @@ class SQLLedger:
             "ticket_id": ticket_id,
         }
         keys = list(dict.fromkeys(item.url_key for item in request.items))
-        with self._database.write(None) as connection:
+        with self._database.read(None) as connection:
+            is_paused = pauses.has_pauses(connection)
+        with self._database.write(None if is_paused else scope) as connection:
             collection = ensure_id(connection, scope)
             of: dict[str, Any] = {"collection": collection, "keys": json.dumps(keys)}
             connection.execute(sql.adopt(only_these=True), of)
@@ -104,7 +107,8 @@ class SQLLedger:
             connection.execute(sql.SOONER, of | {"priority": request.priority})
             connection.execute(sql.RULES, of | {"policy": rules_json(request.rules)})
             connection.execute(sql.KEPT, of)
-            pauses.try_again(connection, self._clock(), of_pages=of)
+            if is_paused:  # this ends pauses for all tenants
+                pauses.try_again(connection, self._clock(), of_pages=of)
             return put_ticket(connection, ticket_id, scope, collection, keys)
 
     def claim(
@@ -129,7 +133,7 @@ class SQLLedger:
                 row_id = wanted.find(connection, now)
         if row_id is None:
             return None
-        with self._database.write(None) as connection:
+        with self._database.write(Work.CLAIM) as connection:
             taken = wanted.take(connection, row_id, owner, now, lease_s)
         return None if taken is None else build_claim(*taken)
 
@@ -206,7 +210,7 @@ class SQLLedger:
     def postpone(self, claim: Claim, in_s: float, reason: str, *, cause: str | None = None) -> bool:
         """Return the row to the queue, or give it up after `MAX_POSTPONEMENTS` in a row."""
         now, why = self._clock(), to_unicode(reason)
-        with self._database.write(None) as connection:
+        with self._database.write(claim.scope if cause is None else None) as connection:
             if cause is not None:
                 pauses.pause_work(connection, claim, cause, reason=why, now=now, in_s=in_s)
             if postponements(connection, claim) < MAX_POSTPONEMENTS:
@@ -262,7 +266,7 @@ class SQLLedger:
 
     def release(self, claim: Claim) -> None:
         """Return the row unchanged to the queue, so that no worker waits for the lease."""
-        with self._database.write(None) as connection:
+        with self._database.write(None if claim.probes else claim.scope) as connection:
             update_row(connection, claim, f"{sql.PUT_BACK}, due = 0, attempts = attempts - 1")
             if claim.probes:
                 pauses.end_probes(connection, claim, self._clock())

@@ -190,6 +190,11 @@ def end_probes(connection: Connection, claim: Claim, now: float) -> None:
     )
 
 
+def has_pauses(connection: Connection) -> bool:
+    """Return whether anything is paused, or was not long ago."""
+    return connection.execute("SELECT 1 FROM pauses LIMIT 1").fetchone() is not None
+
+
 def try_again(
     connection: Connection, now: float, *, of_pages: Mapping[str, Any] | None = None
 ) -> None:

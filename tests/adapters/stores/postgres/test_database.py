@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
 from support.ports import closed_port
 from support.postgres_server import NEEDS_POSTGRES, postgres_server
+from support.waiting import wait_until
 
 from collection_search.adapters.stores.postgres import PostgresStore
 from collection_search.adapters.stores.postgres.database import PostgresDatabase
+from collection_search.adapters.stores.sql.connection import Work
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.errors import StoreError
@@ -144,3 +146,63 @@ def test_one_process_of_all_sweeps(server: PostgresServer, schema: str) -> None:
         assert is_second
     for store in (first, second):
         store.close()
+
+
+def test_a_claim_runs_beside_the_writers_of_collections(
+    server: PostgresServer, schema: str, store: PostgresStore
+) -> None:
+    enqueue(store, "page")
+    database = PostgresDatabase(server.url, schema=schema)
+    with database.write(TenantScope("another", "docs")):
+        claim = store.ledger.claim("worker", lease_s=60)
+    database.close()
+    assert claim is not None
+    assert claim.scope == SCOPE
+
+
+def test_claims_run_one_after_the_other(
+    server: PostgresServer, schema: str, store: PostgresStore
+) -> None:
+    """Two at once could both be the last one that a site's limit allows."""
+    enqueue(store, "page")
+    database = PostgresDatabase(server.url, schema=schema)
+    claims: list[object] = []
+    thread = threading.Thread(
+        target=lambda: claims.append(store.ledger.claim("worker", lease_s=60))
+    )
+    with database.write(Work.CLAIM), database.outside_transaction() as watching:
+        thread.start()
+        wait_until(lambda: _locks_waited_for(watching) == 1)
+        assert not claims
+    thread.join()
+    database.close()
+    assert claims != [None]
+
+
+def test_rows_of_a_table_that_got_a_column_are_read_again(
+    server: PostgresServer, schema: str
+) -> None:
+    """A server of the former release goes on while a migration adds columns."""
+    database = PostgresDatabase(server.url, schema=schema, max_connections=1)
+
+    def read() -> None:
+        with database.read("local") as connection:
+            connection.execute("SELECT * FROM host_turns").fetchall()
+
+    for _ in range(10):
+        read()
+    with psycopg.connect(server.url) as other:
+        other.execute(f"ALTER TABLE {schema}.host_turns ADD COLUMN since real")
+    with pytest.raises(StoreError, match="cached plan"):
+        read()
+    read()
+    database.close()
+
+
+def _locks_waited_for(connection: psycopg.Connection[Any]) -> int:
+    row = connection.execute(
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
