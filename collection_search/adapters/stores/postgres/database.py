@@ -13,7 +13,7 @@ from psycopg.types.string import StrDumperUnknown
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from ....contracts.collection import TenantScope
-from ..sql.connection import Work
+from ..sql.connection import WriteLock
 from .dialect import has_typed_values, translate
 from .first_connection import WAIT_S as FIRST_WAIT_S
 from .first_connection import connect_first
@@ -239,14 +239,14 @@ def _configure(connection: psycopg.Connection[Any]) -> None:
 
 
 def _tenant_of(whose: Whose) -> str:
-    if isinstance(whose, Work):
+    if isinstance(whose, WriteLock):
         return ""
     return whose.tenant_id if isinstance(whose, TenantScope) else whose or ""
 
 
-def _key_of(whose: TenantScope | str | Work) -> str:
-    """Return the name of the lock: of a collection, what a tenant has beside these, or a work."""
-    if isinstance(whose, Work):
+def _key_of(whose: TenantScope | str | WriteLock) -> str:
+    """Return the name of the lock: of a collection, or of what a tenant has beside these."""
+    if isinstance(whose, WriteLock):
         return f"\x1e{whose.value}"
     names = (whose.tenant_id, whose.collection) if isinstance(whose, TenantScope) else (whose,)
     return "".join(f"\x1f{name}" for name in names)

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from ....contracts.collection import TenantScope
 
     Values: TypeAlias = Mapping[str, Any] | Sequence[Any]
-    Whose: TypeAlias = "TenantScope | str | Work | None"
-    """A collection, a tenant, a kind of work, or None for what excludes all other writers."""
+    Whose: TypeAlias = "TenantScope | str | WriteLock | None"
+    """A collection, a tenant, a named lock, or None for what excludes all other writers."""
 
 Row: TypeAlias = Any
 """A row has its columns by name and by position, and unpacks as both."""
 
 
-class Work(Enum):
-    """Work that goes over all tenants: one of its kind at a time, beside that of collections."""
+class WriteLock(Enum):
+    """A lock of work on all tenants that runs beside the writers of collections, one at a time."""
 
     CLAIM = "claim"
 

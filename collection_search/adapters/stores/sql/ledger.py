@@ -15,7 +15,7 @@ from . import addresses, documents, pauses
 from . import ledger_statements as sql
 from .claims import RowFilter
 from .collection_ids import ensure_id, find_id
-from .connection import Work
+from .connection import WriteLock
 from .dead_letters import give_up, list_dead_letters, retry_dead_letters
 from .ledger_records import build_claim, build_row, extracted_json, fetch_facts, rules_json
 from .ledger_writes import (
@@ -133,7 +133,7 @@ class SQLLedger:
                 row_id = wanted.find(connection, now)
         if row_id is None:
             return None
-        with self._database.write(Work.CLAIM) as connection:
+        with self._database.write(WriteLock.CLAIM) as connection:
             taken = wanted.take(connection, row_id, owner, now, lease_s)
         return None if taken is None else build_claim(*taken)
 

@@ -14,7 +14,7 @@ from support.waiting import wait_until
 
 from collection_search.adapters.stores.postgres import PostgresStore
 from collection_search.adapters.stores.postgres.database import PostgresDatabase
-from collection_search.adapters.stores.sql.connection import Work
+from collection_search.adapters.stores.sql.connection import WriteLock
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.errors import StoreError
@@ -170,7 +170,7 @@ def test_claims_run_one_after_the_other(
     thread = threading.Thread(
         target=lambda: claims.append(store.ledger.claim("worker", lease_s=60))
     )
-    with database.write(Work.CLAIM), database.outside_transaction() as watching:
+    with database.write(WriteLock.CLAIM), database.outside_transaction() as watching:
         thread.start()
         wait_until(lambda: _locks_waited_for(watching) == 1)
         assert not claims
