@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ...errors import IngestError, MissingExtraError
-from ...text.redaction import redact_error
+from ...text.redaction import redact
 
 try:
     from amqp.exceptions import AMQPError, MessageNacked
@@ -112,5 +112,4 @@ def create_celery_app(settings: Settings) -> Celery:
 
 
 def _reason(error: Exception) -> str:
-    told: Any = redact_error(error)
-    return str(told).strip().rstrip(".") or type(error).__name__
+    return redact(str(error)).strip().rstrip(".") or type(error).__name__

@@ -190,6 +190,23 @@ class TurnsContract(FetchingContract):
         assert other is not None
         assert other.row_id != first.row_id
 
+    def test_a_row_that_cannot_be_taken_over_hides_no_other(self) -> None:
+        """Nor does its owner lose it: another worker may be able to take it."""
+        self._ask("a.example/1", "b.example/1")
+        claim = self.store.ledger.claim
+        held = [claim("first", lease_s=LEASE_S, fetch=True) for _ in range(2)]
+        of_a, of_b = [one for one in held if one is not None]
+        taken = claim(
+            "second",
+            lease_s=LEASE_S,
+            fetch=True,
+            busy_hosts=["a.example"],
+            instead_of=lambda one: one == "first",
+        )
+        assert taken is not None
+        assert taken.row_id == of_b.row_id
+        assert self.store.ledger.renew(of_a, lease_s=LEASE_S)
+
     def test_one_process_sweeps(self) -> None:
         """Inside the block it is told so; afterwards another one may."""
         for _ in range(2):

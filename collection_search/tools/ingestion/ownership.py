@@ -87,13 +87,17 @@ class EndedOwners:
         self._next_look = 0.0
         self._seen: dict[str, float] = {}
 
-    def is_look_due(self) -> bool:
-        """Return whether a claim should look for rows of ended owners: once in `LOOK_S`."""
+    def look(self) -> Callable[[str], bool] | None:
+        """Return a test for owners that have ended; None when the last look was just now.
+
+        A look that finds one is followed by another at once: an ended owner often leaves several
+        rows.
+        """
         now = self._monotonic()
         if now < self._next_look:
-            return False
+            return None
         self._next_look = now + LOOK_S
-        return True
+        return self._has_ended
 
     def has_left(self, owner: str) -> bool:
         """Return whether the owner has ended, and was seen so for the first time `LEFT_S` ago."""
@@ -103,3 +107,9 @@ class EndedOwners:
         recent = {one: at for one, at in self._seen.items() if now - at < _REMEMBERED_S}
         self._seen = {owner: now} | recent
         return now - self._seen[owner] >= LEFT_S
+
+    def _has_ended(self, owner: str) -> bool:
+        has_ended = is_gone(owner)
+        if has_ended:
+            self._next_look = 0.0
+        return has_ended

@@ -11,7 +11,7 @@ from ...errors import IngestError
 from ...runtime.concurrency import run_blocking
 from .engine import IDLE_S, SHUTDOWN_GRACE_S, IngestionEngine
 from .failures import cause_of
-from .ownership import EndedOwners, for_message, holds, is_gone
+from .ownership import EndedOwners, for_message, holds
 from .page_attempts import PageAttempts
 from .pipeline import PageWork
 from .store_retry import StoreRetry
@@ -149,8 +149,7 @@ class QueuedEngine(IngestionEngine):
 
         def claim() -> Claim | None:
             nonlocal former
-            ended = is_gone if self._ended.is_look_due() else None
-            choice = {"up_to": priority, "instead_of": former or ended}
+            choice = {"up_to": priority, "instead_of": former or self._ended.look()}
             # A claim that fails may have been committed: the next one takes over its row.
             former = former or (lambda one: one == owner)
             row = self._leases.claim(

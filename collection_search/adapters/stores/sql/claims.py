@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ....contracts.ingestion import Priority
 from ....ports.ledger import CLAIMED_S, NETWORK
@@ -18,7 +18,7 @@ from .pauses import (
     read_pauses,
     start_probes,
 )
-from .turns import next_row, open_groups, open_row, take_row
+from .turns import claimed_rows, next_row, open_groups, open_row, take_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 
 NextRow: TypeAlias = "Callable[[Connection, Mapping[str, Any]], int | None]"
 """Returns the id of the row whose turn it is, None when none may be taken."""
+
+
+class FormerClaim(NamedTuple):
+    """A claim whose row is taken over before its lease runs out."""
+
+    row_id: int
+    fence: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,21 @@ class RowFilter:
     def find(self, connection: Connection, now: float) -> int | None:
         """Return the id of the row to be taken next, None without one."""
         return self._next(connection, read_pauses(connection), now)
+
+    def find_former(
+        self, connection: Connection, is_former: Callable[[str], bool], now: float
+    ) -> FormerClaim | None:
+        """Return a claim of a former owner whose row could be taken, None without one.
+
+        Rows that this worker could not take are passed over: they must not hide others.
+        """
+        causes = active_causes(read_pauses(connection), now)
+        of = self._parameters(causes, now)
+        fetches = self.fetch and NETWORK not in causes
+        for row in claimed_rows(connection, {**of, "fetch": fetches, "full": of["busy"]}):
+            if is_former(row["owner"]):
+                return FormerClaim(row["id"], row["fence"])
+        return None
 
     def take(
         self, connection: Connection, row_id: int, owner: str, now: float, lease_s: float

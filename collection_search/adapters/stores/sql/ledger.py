@@ -20,11 +20,11 @@ from .dead_letters import give_up, list_dead_letters, retry_dead_letters
 from .ledger_records import build_claim, build_row, extracted_json, fetch_facts, rules_json
 from .ledger_writes import (
     count_due,
+    end_lease,
     finish_row,
     gone_since,
     postponements,
     return_rows,
-    shut_out,
     update_row,
 )
 from .staging import dropping_kept_texts
@@ -125,15 +125,14 @@ class SQLLedger:
         """Take one waiting row (or one whose lease ran out) for `lease_s` seconds, or None."""
         now, search = self._clock(), (fetch, busy_hosts, proxies, self._next_row, up_to)
         wanted = RowFilter(self._max_attempts, *search)
-        row_id = None
-        if instead_of is not None:
-            row_id = shut_out(self._database, instead_of, now)
-        if row_id is None:
-            with self._database.read(None) as connection:  # the search keeps nobody from writing
-                row_id = wanted.find(connection, now)
+        with self._database.read(None) as connection:  # the search keeps nobody from writing
+            former = instead_of and wanted.find_former(connection, instead_of, now)
+            row_id = former.row_id if former else wanted.find(connection, now)
         if row_id is None:
             return None
         with self._database.write(WriteLock.CLAIM) as connection:
+            if former:
+                end_lease(connection, former, now)
             taken = wanted.take(connection, row_id, owner, now, lease_s)
         return None if taken is None else build_claim(*taken)
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ....contracts.ingestion import Claim, PageChange, Priority
+    from .claims import FormerClaim
     from .connection import Connection, Database
 
 
@@ -65,20 +66,12 @@ def return_rows(database: Database, of: Mapping[str, float], is_gone: Callable[[
         return _sweep(connection, of, gone)
 
 
-def shut_out(database: Database, is_former: Callable[[str], bool], now: float) -> int | None:
-    """End the lease of a row whose owner is a former one; return its id, None without one."""
-    with database.read(None) as connection:
-        working = connection.execute("SELECT id, owner, fence FROM ledger WHERE state = 'working'")
-        row = next((row for row in working if is_former(row["owner"])), None)
-    if row is None:
-        return None
-    of = {"id": row["id"], "fence": row["fence"], "now": now}
-    with database.write(None) as connection:
-        connection.execute(
-            "UPDATE ledger SET due = :now WHERE id = :id AND fence = :fence AND state = 'working'",
-            of,
-        )
-    return int(row["id"])
+def end_lease(connection: Connection, former: FormerClaim, now: float) -> None:
+    """End the lease of a row that is taken over, unless its owner has changed meanwhile."""
+    connection.execute(
+        "UPDATE ledger SET due = ? WHERE id = ? AND fence = ? AND state = 'working'",
+        (now, former.row_id, former.fence),
+    )
 
 
 def count_due(connection: Connection, of: Mapping[str, float], priority: Priority) -> int:

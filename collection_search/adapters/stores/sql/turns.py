@@ -142,6 +142,13 @@ _ROW: Final = f"""
 """
 """The row, unless it was taken meanwhile."""
 
+_CLAIMED: Final = f"""
+    SELECT ledger.id, owner, fence
+    FROM ledger JOIN collections ON collections.id = ledger.collection_id
+    WHERE state = 'working' AND priority <= :up_to AND {ROW_IS_FREE} AND {_COLLECTION_IS_FREE}
+"""
+"""Rows that other owners have, and that could be taken if they had not."""
+
 _TAKE: Final = """
     UPDATE ledger SET state = 'working', owner = :owner, due = :until,
         attempts = attempts + 1, fence = fence + 1
@@ -188,6 +195,11 @@ def open_row(connection: Connection, of: Mapping[str, Any], row_id: int | None) 
     """Return the row, or None if it may not be taken any more."""
     row: Row | None = connection.execute(_ROW, {**of, "id": row_id}).fetchone()
     return row
+
+
+def claimed_rows(connection: Connection, of: Mapping[str, Any]) -> Iterable[Row]:
+    """Return id, owner and fence of the claimed rows that could be taken from their owners."""
+    return connection.execute(_CLAIMED, of).fetchall()
 
 
 def take_row(connection: Connection, row: Row, owner: str, until: float) -> bool:
