@@ -98,6 +98,12 @@ class PostgresServer:
         self._launch()
         wait_until(self._is_up)
 
+    @property
+    def pid(self) -> int:
+        """Return the id of the process that was started last."""
+        assert self._process is not None
+        return self._process.pid
+
     def kill(self) -> None:
         """End the server at once, as a power cut does."""
         assert self._process is not None

@@ -58,6 +58,12 @@ class RabbitMQServer:
             )
         wait_until(self._answers)
 
+    @property
+    def pid(self) -> int:
+        """Return the id of the process that was started last."""
+        assert self._process is not None
+        return self._process.pid
+
     def kill(self) -> None:
         """End the broker at once, as a power cut does."""
         self._end(signal.SIGKILL)
