@@ -100,7 +100,10 @@ def drain(store: SQLiteStore, settings: Settings, model: Any, pages: Pages) -> N
 
     engine = IngestionEngine(store, settings, reader=reader, backoff_s=0.001)
     engine.add_embedder(None, SearchContext(settings=settings, model=model))
-    engine.drain(timeout_s=60)
+    try:
+        engine.drain(timeout_s=60)
+    finally:
+        engine.stop()  # a page that waits is left to the next engine
 
 
 def stored(store: SQLiteStore) -> dict[str, Any]:
