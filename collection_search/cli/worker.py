@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
@@ -13,6 +14,7 @@ from .. import relieve_collector
 from ..errors import IngestError, InputError, StoreError
 from .shared.context_options import search_context
 from .shared.exit_codes import Interrupted
+from .shared.metrics_file import refresh_metrics_file
 from .shared.preparation import flush_on_exit
 from .shared.review_sweeper import ReviewSweeper
 from .shared.signals import TERMINATION_S, handle_signals, leave_time_to_stop
@@ -79,7 +81,11 @@ def worker(
     relieve_collector()
     stop = _Stop()
     leave_time_to_stop()
-    with flush_on_exit(context), handle_signals(stop):
+    with (
+        flush_on_exit(context),
+        handle_signals(stop),
+        nullcontext() if once else refresh_metrics_file(),
+    ):
         screen.note("Ingesting what waits in the ledger. Ctrl-C ends it and loses nothing.")
         _work(local, stop, progress, ReviewSweeper(context, screen), once=once)
         is_done = local.stop(timeout_s=TERMINATION_S)
@@ -112,7 +118,7 @@ def _work_on_messages(context: SearchContext, screen: Screen, queues: str, *, on
     reviews = ReviewSweeper(context, screen)
     worker = CeleryWorker(context, on_sweep=reviews.start_if_due)
     relieve_collector()
-    with flush_on_exit(context):
+    with flush_on_exit(context), refresh_metrics_file():
         screen.note("Working on the messages of the broker. Ctrl-C ends it and loses nothing.")
         is_done = worker.run(tuple(NAMES.values()) if queues == "all" else (queues,))
     if not is_done:

@@ -4,6 +4,7 @@ Search adapters, models and readers may be asynchronous. Stores are synchronous 
 from several threads: a coroutine reaches them through a worker thread.
 """
 
+from .backlog import BacklogMetrics
 from .chat import ChatMessage, ChatModel, ChatReply, ChatTool, ChatToolCall
 from .collections import CollectionStore, Storage
 from .comparisons import ComparisonStore
@@ -31,6 +32,7 @@ from .tracing import EndedRun, FullQuery, Scalar, Span, SpanKind, SpanSink, Supp
 from .work_queue import QueuedWork, WorkQueue
 
 __all__ = [
+    "BacklogMetrics",
     "BaseSearchAdapter",
     "ChatCall",
     "ChatMessage",

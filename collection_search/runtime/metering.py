@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
+from ..ports.backlog import BacklogMetrics
 from ..text.redaction import mask_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from ..ports import SearchMetrics
     from ..ports.search_metrics import BreakerState
@@ -68,10 +69,34 @@ class GuardedMetrics:
                 logger.warning("Metrics failed (%s). The work goes on without them.", cause)
 
 
+class GuardedBacklogMetrics(GuardedMetrics):
+    """The same for metrics that show the ingestion's backlog too."""
+
+    __slots__ = ("_backlog",)
+
+    def __init__(self, metrics: SearchMetrics, backlog: BacklogMetrics) -> None:
+        super().__init__(metrics)
+        self._backlog = backlog
+
+    def record_rows(
+        self, due: Mapping[str, int] | None, dead: Mapping[str, int] | None = None
+    ) -> None:
+        """Show the ledger's rows."""
+        self._attempt(lambda: self._backlog.record_rows(due, dead))
+
+    def record_messages(self, ready: Mapping[str, int] | None) -> None:
+        """Show the broker's messages."""
+        self._attempt(lambda: self._backlog.record_messages(ready))
+
+
 def guarded(metrics: SearchMetrics) -> SearchMetrics:
-    """Return metrics that never fail.
+    """Return metrics that never fail; they show the backlog where the given ones do.
 
     >>> guarded(NULL_METRICS) is NULL_METRICS
     True
     """
-    return metrics if isinstance(metrics, NullMetrics | GuardedMetrics) else GuardedMetrics(metrics)
+    if isinstance(metrics, NullMetrics | GuardedMetrics):
+        return metrics
+    if isinstance(metrics, BacklogMetrics):
+        return GuardedBacklogMetrics(metrics, metrics)
+    return GuardedMetrics(metrics)

@@ -1,4 +1,4 @@
-"""What a server process does beside its requests: runs, ingestion, deadlines of gates."""
+"""What a server process does beside its requests: runs, ingestion, deadlines, figures."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..runtime.gc import relieve_collector
 from ..settings.adapter_factory import adapter_of
 from ..text.redaction import error_message
 from ..tools.ingest import engine_for
+from .backlog_watch import watch_backlog
 from .runs.run_tasks import RENEW_S
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ async def serve_runs(app: FastAPI) -> AsyncIterator[None]:
         stack.push_async_callback(app.state.tasks.close)
         app.state.tasks.begin(_sweep(manager, engine), name="sweep")
         app.state.tasks.begin(_watch_runs(manager), name="runs")
+        app.state.tasks.begin(watch_backlog(base), name="backlog")
         if app.state.owns_process and settings.relieve_collector:
             await offload(relieve_collector)
         yield

@@ -170,7 +170,10 @@ class SettingsTable(ServerTable, RankingTable, PriceTable):
     )
     metrics_file: Path | None = Field(
         default=None,
-        description="File that a command writes its metrics to, at its end; switches metrics on.",
+        description=(
+            "File that a command writes its metrics to, at its end, and a worker every 15 s;"
+            " switches metrics on."
+        ),
     )
 
     max_cost_usd: NotNegative | None = Field(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import signal
 import sys
 from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
 from support.scrapes import Scrape
+from support.waiting import wait_until
 
 if TYPE_CHECKING:
     import subprocess
@@ -128,3 +130,17 @@ def test_without_the_setting_nothing_of_prometheus_is_imported(
     assert "https://docs.example.com/" in out
     assert "collection_search.tools.search.search_worker" in err
     assert "prometheus" not in err
+
+
+@pytest.mark.slow
+def test_a_worker_writes_the_file_while_it_runs(
+    started: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    """Before it has counted anything: the age of the file tells that the worker lives."""
+    path = tmp_path / "worker.prom"
+    with started("worker", COLLECTION_SEARCH_METRICS_FILE=str(path)) as process:
+        wait_until(path.exists)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err

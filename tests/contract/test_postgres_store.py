@@ -6,6 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
+from support.counted_rows import CountedRowsContract
 from support.postgres_server import NEEDS_POSTGRES, PostgresServer, postgres_server
 
 from collection_search.testing.stores import (
@@ -57,6 +58,10 @@ class TestPostgresStaging(_Postgres, StagingContract):
 
 class TestPostgresLedger(_Postgres, LedgerContract):
     """The ledger in PostgreSQL."""
+
+
+class TestPostgresCounts(_Postgres, CountedRowsContract):
+    """The ledger's rows in PostgreSQL, counted for monitoring."""
 
 
 class TestPostgresCollections(_Postgres, CollectionStoreContract):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from support.counted_rows import CountedRowsContract
+
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.testing.stores import (
@@ -47,6 +49,10 @@ class TestSQLiteLedger(_SQLite, LedgerContract):
         assert claim is not None
         assert claim.url == urls[2]
         assert self.store.ledger.claim("c", lease_s=20, fetch=True) is None
+
+
+class TestSQLiteCounts(_SQLite, CountedRowsContract):
+    """The ledger's rows in SQLite, counted for monitoring."""
 
 
 class TestSQLiteCollections(_SQLite, CollectionStoreContract):

@@ -110,9 +110,9 @@ def test_only_the_app_has_a_port_outside():
     [
         ("worker", {"postgres", "worker-celery"}),
         ("worker-celery", {"postgres", "rabbitmq", "worker"}),
-        ("prometheus", {"app"}),
+        ("prometheus", {"app", "rabbitmq"}),
         ("redis", {"aegra"}),
-        ("rabbitmq", {"app", "worker-celery"}),
+        ("rabbitmq", {"app", "worker-celery", "prometheus"}),
     ],
 )
 def test_a_service_reaches_what_it_needs(name: str, reached: set[str]):
@@ -141,13 +141,16 @@ def test_what_a_service_names_exists(name: str):
 
 
 def test_the_ports_match():
-    """Of the app, its page, its health and what Prometheus asks."""
+    """Of the app, its page, its health, and what Prometheus asks of it and of RabbitMQ."""
     config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text("utf-8"))
-    (job,) = config["scrape_configs"]
-    (target,) = job["dns_sd_configs"]
-    assert target["names"] == ["app"]
-    assert str(target["port"]) == SERVICES["app"]["command"][-1] == "8080"
-    assert networks("prometheus") & networks("app")
+    ports = {}
+    for job in config["scrape_configs"]:
+        (target,) = job["dns_sd_configs"]
+        (name,) = target["names"]
+        ports[name] = target["port"]
+        assert networks("prometheus") & networks(name)
+    assert ports == {"app": 8080, "rabbitmq": 15692}
+    assert SERVICES["app"]["command"][-1] == "8080"
 
 
 @pytest.fixture

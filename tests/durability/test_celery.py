@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import sys
 import time
@@ -13,10 +14,13 @@ from support.celery_under_kills import LEASE_S, KillPlan, ingested_under_kills
 from support.loopback_site import LoopbackSite, article, essay
 from support.postgres_server import NEEDS_POSTGRES, REQUIRED, PostgresServer, postgres_server
 from support.rabbitmq_server import RabbitMQServer, is_installed, rabbitmq_server
+from support.scrapes import ascrape
 from support.waiting import wait_until
 
+from collection_search.context import SearchContext
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest, Priority
+from collection_search.server.backlog_watch import watch_backlog
 from collection_search.text.urls import url_key
 from collection_search.tools.ingest import ingest
 from collection_search.tools.tickets import wait
@@ -245,3 +249,38 @@ def test_kills_of_everything_end_as_an_undisturbed_run(tmp_path: Path) -> None:
     # No lease ran out meanwhile: all of these rows were passed on for another reason.
     assert run.reclaimed_s
     assert run.seconds < LEASE_S
+
+
+async def test_a_server_shows_what_waits(opened: Any, site: LoopbackSite) -> None:
+    """A killed broker has no figures, and those of the ledger stay; its messages come back."""
+    from collection_search.adapters.metrics.prometheus import PrometheusMetrics
+    from collection_search.adapters.queues.celery_queue import CeleryQueue
+
+    metrics = PrometheusMetrics("shown_")
+
+    async def shows(name: str, **wanted: float) -> None:
+        while True:
+            series = (await ascrape(metrics.app())).series(f"shown_ingest_{name}")
+            if wanted.items() <= {label[0][1]: value for label, value in series.items()}.items():
+                return
+            await asyncio.sleep(0.1)
+
+    with opened(metrics=True) as world:
+        CeleryQueue.from_settings(world.settings).declare()
+        for queue in ("interactive", "bulk"):
+            world.broker.control("purge_queue", f"collection_search.{queue}")
+        ingest(put_pages(site, 5), collection="shown", context=world.context)
+        context = SearchContext(settings=world.settings, store=world.store, search_metrics=metrics)
+        watching = asyncio.create_task(watch_backlog(context, look_s=0.1))
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                await shows("messages", interactive=5, bulk=0)
+                world.broker.kill()
+                await shows("backlog_up", broker=0, ledger=1)
+                assert not (await ascrape(metrics.app())).series("shown_ingest_messages")
+                await shows("rows_due", interactive=5)
+                await asyncio.to_thread(world.broker.start)
+                await shows("messages", interactive=5)
+                await shows("backlog_up", broker=1, ledger=1)
+        finally:
+            watching.cancel()

@@ -22,6 +22,8 @@ try:
         generate_latest,
         make_asgi_app,
     )
+
+    from .backlog_gauges import BacklogGauges
 except ImportError as error:
     raise MissingExtraError(
         "Metrics need an extra. Run: pip install 'collection-search[metrics]', or unset"
@@ -29,7 +31,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from ...ports import SearchMetrics
@@ -103,6 +105,7 @@ class PrometheusMetrics:
         self._tokens = Counter(
             f"{prefix}tokens_total", "Tokens of models.", [*paid, "direction"], registry=own
         )
+        self._backlog = BacklogGauges(prefix, own)
 
     @classmethod
     def of_prefix(cls, prefix: str) -> PrometheusMetrics:
@@ -158,6 +161,16 @@ class PrometheusMetrics:
             if _is_amount(count) and count:
                 self._tokens.labels(kind, name, direction).inc(count)
 
+    def record_rows(
+        self, due: Mapping[str, int] | None, dead: Mapping[str, int] | None = None
+    ) -> None:
+        """Show the ledger's rows; after a failed look there is no value."""
+        self._backlog.record_rows(due, dead)
+
+    def record_messages(self, ready: Mapping[str, int] | None) -> None:
+        """Show the broker's messages; after a failed look there is no value."""
+        self._backlog.record_messages(ready)
+
     def watch_breaker(self, backend: str, breaker: BreakerState) -> None:
         """Read the breaker at every scrape; with several keys the gauge is 1 if any is open."""
         backend = self._bounded("backend", backend)
@@ -185,6 +198,7 @@ class PrometheusMetrics:
             self._cost,
             self._unpriced,
             self._tokens,
+            *self._backlog.collectors(),
         )
 
     def app(self) -> Callable[..., Any]:

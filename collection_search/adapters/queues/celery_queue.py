@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING, Final, TypeVar
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ...errors import IngestError, MissingExtraError
 from ...text.redaction import redact
@@ -13,7 +13,7 @@ try:
     from celery import Celery
     from kombu.exceptions import KombuError
 
-    from .celery_settings import DEAD, QUEUES, TASK, celery_settings
+    from .celery_settings import CONFIRM_S, DEAD, NAMES, QUEUES, TASK, celery_settings
 except ImportError as missing:
     raise MissingExtraError(
         "The ingestion engine celery needs an extra. Run: pip install 'collection-search[celery]',"
@@ -21,9 +21,10 @@ except ImportError as missing:
     ) from missing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from kombu.connection import Connection
+    from kombu.entity import Queue
 
     from ...contracts.ingestion import Priority
     from ...settings import Settings
@@ -34,7 +35,10 @@ _FAILURES: Final = (AMQPError, KombuError, MessageNacked, OSError)
 
 
 class CeleryQueue:
-    """The queues of a RabbitMQ broker: implements `collection_search.ports.WorkQueue`."""
+    """The queues of a RabbitMQ broker.
+
+    Implements `collection_search.ports.WorkQueue`, and `CountsMessages`.
+    """
 
     def __init__(self, app: Celery) -> None:
         self._app = app
@@ -47,10 +51,14 @@ class CeleryQueue:
 
     def depth(self, priority: Priority) -> int:
         """Return how many messages wait, without those that a worker has."""
+        return self._call(lambda connection: _count(connection, QUEUES[priority]))
 
-        def count(connection: Connection) -> int:
-            declared = QUEUES[priority](connection.default_channel).queue_declare(passive=True)
-            return int(declared.message_count)
+    def ready(self) -> dict[str, int]:
+        """Return how many messages wait in each queue, without those that a worker has."""
+        queues = {**{NAMES[one]: queue for one, queue in QUEUES.items()}, "dead": DEAD}
+
+        def count(connection: Connection) -> dict[str, int]:
+            return {name: _count(connection, queue) for name, queue in queues.items()}
 
         return self._call(count)
 
@@ -91,11 +99,12 @@ class CeleryQueue:
     def _attempt(self, function: Callable[[Connection], T]) -> T:
         with self._app.pool.acquire(block=True) as connection:
             connection.ensure_connection(max_retries=1, interval_start=0)
-            if not self._is_declared:
-                for queue in (DEAD, *QUEUES.values()):
-                    queue(connection.default_channel).declare()
-                self._is_declared = True
-            return function(connection)
+            with _answering(connection):
+                if not self._is_declared:
+                    for queue in (DEAD, *QUEUES.values()):
+                        queue(connection.default_channel).declare()
+                    self._is_declared = True
+                return function(connection)
 
     @property
     def _place(self) -> str:
@@ -109,6 +118,22 @@ def create_celery_app(settings: Settings) -> Celery:
     app = Celery("collection_search", set_as_current=False)
     app.conf.update(celery_settings(settings))
     return app
+
+
+@contextmanager
+def _answering(connection: Connection) -> Iterator[None]:
+    """Open a block in which a broker that says nothing is waited for `CONFIRM_S` at most."""
+    link: Any = connection.default_channel.connection
+    try:
+        with link.transport.having_timeout(CONFIRM_S):
+            yield
+    except TimeoutError as error:
+        link.collect()  # a late answer would be taken for that to the next question
+        raise TimeoutError(f"no answer within {CONFIRM_S} s") from error
+
+
+def _count(connection: Connection, queue: Queue) -> int:
+    return int(queue(connection.default_channel).queue_declare(passive=True).message_count)
 
 
 def _reason(error: Exception) -> str:

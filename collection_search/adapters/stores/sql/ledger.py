@@ -19,6 +19,7 @@ from .connection import WriteLock
 from .dead_letters import give_up, list_dead_letters, retry_dead_letters
 from .ledger_records import build_claim, build_row, extracted_json, fetch_facts, rules_json
 from .ledger_writes import (
+    count_dead,
     count_due,
     end_lease,
     finish_row,
@@ -331,6 +332,11 @@ class SQLLedger:
         of = {"now": self._clock(), "limit": limit}
         with self._database.read(None) as connection:
             return {one: count_due(connection, of, one) for one in Priority}
+
+    def dead(self, *, limit: int) -> dict[Priority, int]:
+        """Return how many rows of each priority were given up, counted up to the limit."""
+        with self._database.read(None) as connection:
+            return {one: count_dead(connection, limit, one) for one in Priority}
 
     def sweeping(self) -> AbstractContextManager[bool]:
         """Open a block in which one process of all sweeps."""

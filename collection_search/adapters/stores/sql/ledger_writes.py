@@ -81,6 +81,14 @@ def count_due(connection: Connection, of: Mapping[str, float], priority: Priorit
     return int(connection.execute(query, {**of, "priority": int(priority)}).fetchone()[0])
 
 
+def count_dead(connection: Connection, limit: int, priority: Priority) -> int:
+    """Return how many rows of the priority were given up, at most `limit`."""
+    found = "SELECT 1 FROM ledger WHERE state = 'dead' AND priority = :priority LIMIT :limit"
+    of = {"priority": int(priority), "limit": limit}
+    query = f"SELECT count(*) FROM ({found}) AS found"
+    return int(connection.execute(query, of).fetchone()[0])
+
+
 def _sweep(connection: Connection, of: Mapping[str, float], gone: Sequence[str]) -> int:
     """Return overdue rows and those of gone owners, give up spent ones; return how many."""
     connection.executemany(
