@@ -1,4 +1,4 @@
-"""Ports of readers of web pages."""
+"""Ports of readers of web pages, and of the turns in which they ask a site."""
 
 from __future__ import annotations
 
@@ -44,4 +44,25 @@ class SiteReader(Protocol):
         that fail, and those that `fits` refuses: they are neither read nor counted. `on_found`
         gets the number of pages so far.
         """
+        ...
+
+
+@runtime_checkable
+class RequestTurns(Protocol):
+    """The next turn of each site, for all processes together.
+
+    A turn that was taken is not given back: its time passes. Both methods block, are safe for
+    threads, and raise StoreError.
+    """
+
+    def take(self, site: str, delay_s: float, most_s: float) -> float:
+        """Take the next turn; return the seconds until it, from 0.
+
+        The turn after it is `delay_s` later. Where the next turn is more than `most_s` away nothing
+        is taken; the result is greater than `most_s` then.
+        """
+        ...
+
+    def hold(self, site: str, seconds: float) -> None:
+        """Let nobody have a turn before so many seconds have passed."""
         ...

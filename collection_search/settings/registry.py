@@ -29,6 +29,7 @@ Group = Literal[
     "stores",
     "triggers",
     "tracing",
+    "turns",
     "usage",
 ]
 
@@ -90,6 +91,9 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
         "langfuse": "collection_search.adapters.tracing.langfuse:LangfuseSink",
     },
     "metrics": {"prometheus": "collection_search.adapters.metrics.prometheus:PrometheusMetrics"},
+    "turns": {
+        "postgres": "collection_search.adapters.stores.postgres.request_turns:PostgresRequestTurns",
+    },
     "usage": {
         "postgres": "collection_search.adapters.stores.postgres.usage:PostgresUsage",
         "sqlite": "collection_search.adapters.stores.sqlite.usage:SQLiteUsage",

@@ -126,9 +126,15 @@ def grace(name: str) -> int:
 def test_the_connections_are_those_of_the_code():
     """And all processes that the files allow fit into the database's limit."""
     from collection_search.adapters.checkpoints import postgres as checkpoints
-    from collection_search.adapters.stores.postgres import database
+    from collection_search.adapters.stores.postgres import (
+        database,
+        request_turns,
+        run_history,
+        usage,
+    )
 
-    each, more = database.MAX_CONNECTIONS, checkpoints.MAX_CONNECTIONS
+    each = sum(one.MAX_CONNECTIONS for one in (database, usage, request_turns))
+    more = run_history.MAX_CONNECTIONS + checkpoints.MAX_CONNECTIONS
     assert f"up to {each} connections, a server {more} more" in PAGE
     most = {
         one["metadata"]["name"]: one["spec"]["maxReplicas"]

@@ -237,6 +237,19 @@ def test_a_worker_of_one_queue_leaves_the_other(opened: Any, site: LoopbackSite)
         assert_stored(world, later, 4)
 
 
+def test_workers_keep_the_delay_of_a_site_together(opened: Any, site: LoopbackSite) -> None:
+    """Two of them ask it no oftener than one would."""
+    urls = [site.put(f"/kept-{n}", article(f"Tea {n}", essay(f"kept {n}"))) for n in range(8)]
+    with opened(fetch_delay_s=1.0) as world:
+        workers = [world.start_worker(), world.start_worker()]
+        ticket = ingest(urls, collection="polite", context=world.context)
+        assert_stored(world, ticket, len(urls))
+        assert len(workers) == 2
+    at = site.arrivals
+    assert len(at) >= len(urls)
+    assert at[-1] - at[0] >= len(at) - 2  # one second of slack for the way of the first request
+
+
 def test_kills_of_everything_end_as_an_undisturbed_run(tmp_path: Path) -> None:
     """Workers, broker and database die, pages fail; the export is that of one process.
 

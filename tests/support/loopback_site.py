@@ -12,6 +12,7 @@ import json
 import random
 import sys
 import threading
+import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -84,6 +85,8 @@ class LoopbackSite:
         """What a host answers, by its number and the path."""
         self.requests: list[tuple[int, str, Mapping[str, str]]] = []
         """Host, path, and headers (names in lower case), in order of arrival."""
+        self.arrivals: list[float] = []
+        """When these requests came, on the clock `time.monotonic`."""
         self.open: Counter[int] = Counter()
         self.most_open: Counter[int] = Counter()
         self.faults: Counter[str] = Counter()
@@ -206,6 +209,7 @@ class LoopbackSite:
         pairs = (line.split(":", 1) for line in lines[1:] if line)
         headers = {name.lower(): value.strip() for name, value in pairs}
         self.requests.append((host, path, headers))
+        self.arrivals.append(time.monotonic())
         if path == "/robots.txt" and (host, path) not in self.pages:
             return await self._send(writer, 404, {"Content-Type": "text/plain"}, b"")
         if host in self.slow and (host, path) not in self._slow_paths:

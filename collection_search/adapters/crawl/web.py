@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 from ...errors import ConfigError, FetchError
 from ...runtime.concurrency import run_on_portal
+from ...settings import Settings
+from ...settings.adapter_factory import make_adapter
 from ...text.urls import normalize_url, url_key
 from ..http import user_agent
 from .browser.chromium import find_chromium, shared_chromium
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ...contracts.page import FetchedPage, NotModified, PageKind, ReadPage, Validators
-    from ...settings import Settings
+    from ...ports.pages import RequestTurns
     from .reader import Parser
 
 KEPT_BYTES: Final = 32_000_000
@@ -93,7 +95,7 @@ class WebPages(WebPageReader):
         """Return a reader with the settings' limits. Raises ConfigError naming the wrong one."""
         extraction, policy = Extraction(workers=settings.extract_processes), build_policy(settings)
         agent = product_token(policy.user_agent) if settings.fetch_noindex else None
-        fetcher = SafeFetcher(policy)
+        fetcher = SafeFetcher(policy, turns=_shared_turns(settings))
         renderer = build_renderer(settings, fetcher) if settings.fetch_browser else None
         return cls(fetcher, extraction, index_agent=agent, renderer=renderer)
 
@@ -179,6 +181,14 @@ class WebPages(WebPageReader):
                 if visit.page is not None and visit.page.kind == "html":
                     for link in filter(fits, await own_links(visit.page)):
                         yield link
+
+
+def _shared_turns(settings: Settings) -> RequestTurns | None:
+    """Return the turns that all processes on one database share; None without a database."""
+    if settings.database_url is None:
+        return None
+    alone = Settings(database_url=settings.database_url)  # one for the rules of all pages
+    return make_adapter(alone, "turns", "postgres")  # type: ignore[no-any-return]
 
 
 def build_renderer(settings: Settings, fetcher: SafeFetcher) -> PageRenderer:

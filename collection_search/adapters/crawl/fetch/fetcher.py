@@ -22,6 +22,7 @@ from .public_hosts import judge_host, show_host
 from .robots import RobotsCache, product_token
 from .robots_loader import RobotsLoader
 from .session import PoliteSession
+from .shared_turns import SharedTurns
 from .sniffing import sniff_page
 from .transfer import Admitted, TransferLimits
 from .url_rules import UrlRules
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from multidict import CIMultiDictProxy
 
     from ....contracts.page import PageKind, RobotsVerdict, Validators
+    from ....ports.pages import RequestTurns
     from ...per_loop import Sockets
     from .policy import Clock
     from .transfer import Received
@@ -70,7 +72,8 @@ class SafeFetcher:
     """A fetcher of web pages for any number of calls at once, on several event loops.
 
     Connections, throttles and robots.txt belong to one event loop and end with it. `resolver`
-    replaces the system's name lookup; the throttles use `clock` and `sleep`.
+    replaces the system's name lookup; the throttles use `clock` and `sleep`, and share `turns` with
+    other processes.
     """
 
     def __init__(
@@ -80,12 +83,14 @@ class SafeFetcher:
         resolver: AbstractResolver | None = None,
         clock: Clock = time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        turns: RequestTurns | None = None,
     ) -> None:
         self.policy = policy = policy or FetchPolicy()
         self._gate = UrlRules(ports=policy.ports, entries=policy.allowed_addresses)
         self._resolver = resolver or SystemResolver()
         self._clock = clock
         self._sleep = sleep
+        self._turns = None if turns is None else SharedTurns(turns, monotonic=clock.monotonic)
         self._ignored = frozenset(judge_host(host).name for host in policy.ignore_robots_hosts)
         self._agent = product_token(policy.user_agent)
         if not self._agent:
@@ -180,7 +185,9 @@ class SafeFetcher:
     def _home(self, sockets: Sockets) -> _Home:
         policy, gate = self.policy, self._gate
         connector = JudgedConnector(gate, self._resolver, sockets)
-        session = PoliteSession(policy, connector, clock=self._clock, sleep=self._sleep)
+        session = PoliteSession(
+            policy, connector, clock=self._clock, sleep=self._sleep, turns=self._turns
+        )
         deadline_s = policy.deadline_s * _ROBOTS_SHARE
         loader = RobotsLoader(session, gate, self._agent, self._limits, deadline_s)
         return _Home(session, RobotsCache(loader.load, self._clock.monotonic))

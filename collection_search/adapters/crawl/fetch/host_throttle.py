@@ -2,7 +2,7 @@
 
 A `FetchPolicy` has both: the connections (`ports.ledger.PER_HOST`) and the delay (the setting
 `fetch_delay_s`). The delay doubles after a 429 or 503, and decreases in small steps after other
-answers.
+answers. With `SharedTurns` the delay is kept by all processes together.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from .policy import FetchPolicy
+    from .shared_turns import SharedTurns
 
 _BACK_OFF: Final = 2.0
 _FIRST_DELAY_S: Final = 0.1
@@ -37,6 +38,7 @@ class HostThrottle:
     policy: FetchPolicy
     clock: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]
+    turns: SharedTurns | None = None
     delay_s: float = field(init=False)
     """Seconds between the starts of two requests at present."""
     _next_at: float = field(init=False)
@@ -62,7 +64,8 @@ class HostThrottle:
         """Wait for a connection and for the delay. Raises FetchError (`host_busy`) if too long."""
         now = self.clock()
         is_free = self._active < self.policy.per_host_connections and not self._waiting
-        if is_free and now >= self._next_at and not self._gate.locked():
+        is_due = now >= self._next_at and self.turns is None
+        if is_free and is_due and not self._gate.locked():
             await self._slots.acquire()  # returns at once
             self._active += 1
             self._next_at = now + self.delay_s
@@ -109,6 +112,13 @@ class HostThrottle:
         self._next_at = max(self._next_at, self.clock() + min(wait, _MAX_HOLD_S))
         return wait
 
+    async def back_off(self, retry_after_s: float | None = None) -> float:
+        """Do what `slow_down` does, for all processes; return the same."""
+        wait_s = self.slow_down(retry_after_s)
+        if self.turns is not None:
+            await self.turns.hold(self.name, min(wait_s, _MAX_HOLD_S))
+        return wait_s
+
     def set_crawl_delay(self, seconds: float) -> None:
         """Use the Crawl-delay of the site's robots.txt, up to the longest permitted delay."""
         if seconds != self._asked_delay_s:
@@ -126,7 +136,19 @@ class HostThrottle:
                 if self._next_at > until:
                     raise self._busy(self._next_at - now)
                 await self.sleep(self._next_at - now)
+            if self.turns is not None:
+                now = await self._take_turn(self.turns, until)
             self._next_at = now + self.delay_s
+
+    async def _take_turn(self, turns: SharedTurns, until: float) -> float:
+        """Wait for the requests of other processes; return the time after it."""
+        left_s = max(0.0, until - self.clock())
+        wait_s = await turns.take(self.name, self.delay_s, left_s)
+        if wait_s > left_s:
+            raise self._busy(wait_s)
+        if wait_s:
+            await self.sleep(wait_s)
+        return self.clock()
 
     def _busy(self, seconds: float) -> FetchError:
         text = (
@@ -142,6 +164,7 @@ class HostThrottles:
     policy: FetchPolicy
     clock: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]
+    turns: SharedTurns | None = None
     _hosts: dict[str, HostThrottle] = field(init=False, default_factory=dict)
     _tidy_at: int = field(init=False, default=_MANY_HOSTS)
 
@@ -152,6 +175,6 @@ class HostThrottles:
             if len(self._hosts) >= self._tidy_at:
                 self._hosts = {name: one for name, one in self._hosts.items() if not one.is_idle}
                 self._tidy_at = max(_MANY_HOSTS, 2 * len(self._hosts))
-            throttle = HostThrottle(host, self.policy, self.clock, self.sleep)
+            throttle = HostThrottle(host, self.policy, self.clock, self.sleep, self.turns)
             self._hosts[host] = throttle
         return throttle

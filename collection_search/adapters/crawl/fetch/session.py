@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from .connector import JudgedConnector
     from .policy import Clock, FetchPolicy
+    from .shared_turns import SharedTurns
     from .transfer import Admit, Received, TransferLimits
     from .url_rules import Target
 
@@ -40,6 +41,7 @@ class PoliteSession:
         *,
         clock: Clock,
         sleep: Callable[[float], Awaitable[None]],
+        turns: SharedTurns | None = None,
     ) -> None:
         self._policy = policy
         self._clock = clock
@@ -51,7 +53,7 @@ class PoliteSession:
             trust_env=False,
         )
         self._session._retry_connection = False  # noqa: SLF001 - every request waits for the throttle
-        self._throttles = HostThrottles(policy, clock.monotonic, sleep)
+        self._throttles = HostThrottles(policy, clock.monotonic, sleep, turns)
 
     async def ask(
         self,
@@ -89,7 +91,7 @@ class PoliteSession:
                 return received, spent_s
             header, now = received.headers.get("Retry-After"), self._clock.time()
             asked_s = retry_after_s(header, now=now, longest_s=MAX_RETRY_AFTER_S)
-            wait_s = throttle.slow_down(asked_s)
+            wait_s = await throttle.back_off(asked_s)
             waited_s += wait_s
             is_long = asked_s is None or waited_s > self._policy.max_retry_after_s
             if is_long or attempt == _MAX_ATTEMPTS:

@@ -12,8 +12,11 @@ from ....errors import StoreError
 if TYPE_CHECKING:
     import psycopg
 
-VERSION: Final = 1
-_SCRIPTS: Final = {1: ("functions.sql", "schema.sql", "isolation.sql")}
+VERSION: Final = 2
+_SCRIPTS: Final = {
+    1: ("functions.sql", "schema.sql", "isolation.sql"),
+    2: ("schema_2.sql",),
+}
 """What makes each version out of the one before."""
 
 

@@ -109,6 +109,7 @@ def test_every_table_of_the_schema_is_private_or_holds_no_contents(
     assert {name for name, is_private in rows if not is_private} == {
         "pauses",
         "quotas",
+        "request_turns",
         "run_leases",
         "schema_version",
     }
