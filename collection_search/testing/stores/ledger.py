@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from ...contracts.ingestion import IngestionItem, IngestionRequest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
+from ...contracts.ingestion import ExtractedPage, Fetched, IngestionItem, IngestionRequest
+from ...contracts.page import Validators
+from ...ports.ledger import NETWORK
 from .ledger_addresses import AddressesContract
 from .ledger_refreshing import RefreshingContract
 from .ledger_resuming import ResumingContract
 from .ledger_retiring import RetiringContract
 from .ledger_turns import TurnsContract
 from .suite import LEASE_S, MAX_ATTEMPTS, MINE, THEIRS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from ...contracts.ingestion import Claim
+    from ...ports import Ledger
+
+_FETCHED: Final = Fetched("https://example.com/a", None, Validators(), "b" * 64, 0.0, 200, "html")
+_TEXT: Final = ExtractedPage("none", "Late", _FETCHED)
+_LATE: Final[dict[str, Callable[[Ledger, Claim], object]]] = {
+    "renew": lambda ledger, claim: ledger.renew(claim, lease_s=LEASE_S),
+    "unchanged": lambda ledger, claim: ledger.unchanged(claim, _FETCHED),
+    "retire": lambda ledger, claim: ledger.retire(claim, "not found", is_final=True),
+    "postpone": lambda ledger, claim: ledger.postpone(claim, 60.0, "busy"),
+    "pause": lambda ledger, claim: ledger.pause(claim, [NETWORK], "refused"),
+    "give up": lambda ledger, claim: ledger.fail(claim, "broken", retry_in_s=None),
+    "fail": lambda ledger, claim: ledger.fail(claim, "broken", retry_in_s=60.0),
+    "release": lambda ledger, claim: ledger.release(claim),
+    "keep text": lambda ledger, claim: ledger.keep_text(claim, _TEXT),
+}
+"""The calls that end or change the work on a page; none is a true result."""
 
 
 class LedgerContract(
@@ -116,6 +135,28 @@ class LedgerContract(
         assert self._finish(quick, "tea of the quick")
         assert self._texts("tea") == ["tea of the quick"]
         assert self._status(ticket).stored == 1
+
+    @pytest.mark.parametrize("call", _LATE)
+    def test_a_call_that_is_too_late_changes_nothing(self, call: str) -> None:
+        """Whatever the first worker says of its page, the second one has it, and ends it."""
+        self._enqueue("a")
+        assert self._finish(self._claim(), "tea of before")
+        ticket = self.store.ledger.refetch(MINE)
+        slow = self._fetch_claim("slow")
+        self.clock.advance(LEASE_S)
+        quick = self._fetch_claim("quick")
+        assert (quick.row_id, quick.fence > slow.fence) == (slow.row_id, True)
+        before = self._status(ticket)
+        assert not _LATE[call](self.store.ledger, slow)
+        assert self._status(ticket) == before
+        assert self._texts("tea") == ["tea of before"]
+        assert self._finish(quick, "tea of the quick")
+        assert self._texts("tea") == ["tea of the quick"]
+
+    def _fetch_claim(self, owner: str) -> Claim:
+        claim = self.store.ledger.claim(owner, lease_s=LEASE_S, fetch=True)
+        assert claim is not None
+        return claim
 
     def test_renewing_keeps_the_row(self) -> None:
         """A worker that renews its lease is not replaced."""

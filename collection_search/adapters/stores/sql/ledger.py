@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ....contracts.ingestion import Priority
-from ....errors import StoreError
 from ....ports.ledger import revisit_delay_s
 from ....text.clean import to_unicode
 from . import addresses, documents, pauses
 from . import ledger_statements as sql
+from .accepting import accept_pages, queue_again
 from .claims import RowFilter
 from .collection_ids import ensure_id, find_id
 from .connection import WriteLock
 from .dead_letters import give_up, list_dead_letters, retry_dead_letters
-from .ledger_records import build_claim, build_row, extracted_json, fetch_facts, rules_json
+from .ledger_records import build_claim, extracted_json, fetch_facts, rules_json
 from .ledger_writes import (
     count_dead,
     count_due,
@@ -28,8 +27,7 @@ from .ledger_writes import (
     return_rows,
     update_row,
 )
-from .staging import dropping_kept_texts
-from .tickets import new_ticket_id, put_ticket, ticket_status
+from .tickets import ticket_status
 from .turns import next_row
 
 if TYPE_CHECKING:
@@ -55,9 +53,6 @@ if TYPE_CHECKING:
 
 MAX_POSTPONEMENTS: Final = 100
 """Most postponements in a row; then the page is given up."""
-_ITS: Final = "WHERE collection_id = :collection AND"
-_NAMED_ROWS: Final = f"ledger {_ITS} url_key IN (SELECT value FROM json_each(:keys))"
-_DEAD_ROWS: Final = f"ledger INDEXED BY ledger_by_extracted {_ITS} state = 'dead'"
 
 
 class SQLLedger:
@@ -86,31 +81,11 @@ class SQLLedger:
 
     def enqueue(self, request: IngestionRequest) -> Ticket:
         """Accept the pages in one transaction; `request.known` decides about known ones."""
-        scope, ticket_id = request.scope, new_ticket_id()
-        shared = {
-            "question": request.question,
-            "run_id": request.run_id,
-            "trace_id": request.trace_id,
-            "ticket_id": ticket_id,
-        }
-        keys = list(dict.fromkeys(item.url_key for item in request.items))
         with self._database.read(None) as connection:
             is_paused = pauses.has_pauses(connection)
-        with self._database.write(None if is_paused else scope) as connection:
-            collection = ensure_id(connection, scope)
-            of: dict[str, Any] = {"collection": collection, "keys": json.dumps(keys)}
-            connection.execute(sql.adopt(only_these=True), of)
-            with dropping_kept_texts(connection, scope.tenant_id, _NAMED_ROWS, of):
-                connection.executemany(
-                    sql.ACCEPT,
-                    [build_row(collection, item, shared, request) for item in request.items],
-                )
-            connection.execute(sql.SOONER, of | {"priority": request.priority})
-            connection.execute(sql.RULES, of | {"policy": rules_json(request.rules)})
-            connection.execute(sql.KEPT, of)
-            if is_paused:  # this ends pauses for all tenants
-                pauses.try_again(connection, self._clock(), of_pages=of)
-            return put_ticket(connection, ticket_id, scope, collection, keys)
+        with self._database.write(None if is_paused else request.scope) as connection:
+            # It ends pauses for all tenants, so it excludes all of them.
+            return accept_pages(connection, request, self._clock() if is_paused else None)
 
     def claim(
         self,
@@ -286,23 +261,9 @@ class SQLLedger:
         priority: Priority = Priority.REFRESH,
     ) -> Ticket:
         """Queue stored and retired pages, all or these, for a fetch; their documents stay."""
-        ticket_id = new_ticket_id()
-        only_these, wanted = url_keys is not None, json.dumps([*(url_keys or ())])
-        put_back, chosen = sql.refetch(only_these=only_these)
         with self._database.write(None) as connection:
-            collection = find_id(connection, scope)
-            if collection is None:
-                raise StoreError(f"There is no collection {scope.collection!r}.")
-            of = {"collection": collection, "keys": wanted, "policy": rules_json(rules)}
-            of |= {"priority": priority}
-            connection.execute(sql.adopt(only_these=only_these), of)
-            with dropping_kept_texts(connection, scope.tenant_id, _DEAD_ROWS, of):
-                connection.execute(put_back, of)
-            keys = [row["url_key"] for row in connection.execute(chosen, of)]
-            these = {"collection": collection, "keys": json.dumps(keys), "policy": of["policy"]}
-            connection.execute(sql.RULES, these)
-            pauses.try_again(connection, self._clock(), of_pages=these)
-            return put_ticket(connection, ticket_id, scope, collection, keys)
+            now = self._clock()
+            return queue_again(connection, scope, url_keys, rules=rules, priority=priority, now=now)
 
     def retry_failed(
         self, whose: TenantScope | str, *, rules: PageRules | None = None, ticket: str | None = None
