@@ -100,6 +100,12 @@ async def offload(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     return await _in_thread(_waiting, THREADS, functools.partial(call, *args, **kwargs))
 
 
+async def offload_apart(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return the same; who is cancelled meanwhile does not wait for the thread, which goes on."""
+    this = functools.partial(call, *args, **kwargs)
+    return await _in_thread(_waiting, THREADS, this, is_apart=True)
+
+
 async def compute(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return the result of a call that computes for milliseconds, run in a thread as by `offload`.
 
@@ -109,14 +115,18 @@ async def compute(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 async def _in_thread(
-    limiters: anyio.lowlevel.RunVar[anyio.CapacityLimiter], threads: int, call: Callable[[], T]
+    limiters: anyio.lowlevel.RunVar[anyio.CapacityLimiter],
+    threads: int,
+    call: Callable[[], T],
+    *,
+    is_apart: bool = False,
 ) -> T:
     try:
         limiter = limiters.get()
     except LookupError:
         limiter = anyio.CapacityLimiter(threads)
         limiters.set(limiter)
-    return await anyio.to_thread.run_sync(call, limiter=limiter)
+    return await anyio.to_thread.run_sync(call, limiter=limiter, abandon_on_cancel=is_apart)
 
 
 def _run_for_good(loop: asyncio.AbstractEventLoop) -> None:

@@ -7,11 +7,9 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-import anyio.to_thread
-
 from ..errors import CollectionSearchError
 from ..ports.backlog import BacklogMetrics, CountsDead, CountsMessages
-from ..runtime.concurrency import offload
+from ..runtime.concurrency import offload, offload_apart
 from ..runtime.failure_log import log_failure
 from ..settings.registry import load_adapter
 
@@ -94,7 +92,7 @@ async def _look_again(
     """
     is_failing = False
     while True:
-        look = asyncio.create_task(_read_apart(read))
+        look = asyncio.create_task(offload_apart(read))
         try:
             if not (await asyncio.wait([look], timeout=slow_s))[0]:
                 show(None)
@@ -111,11 +109,6 @@ async def _look_again(
         finally:
             look.cancel()
         await asyncio.sleep(look_s)
-
-
-async def _read_apart(read: Callable[[], T]) -> T:
-    """Return what is read in a thread; a cancellation does not wait for the thread's end."""
-    return await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
 
 
 def _count_rows(ledger: Ledger) -> _Rows:

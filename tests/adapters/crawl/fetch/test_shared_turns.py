@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 from support.virtual_time import VirtualTime
+from support.waiting import PATIENCE_S
 
+from collection_search.adapters.crawl.fetch import shared_turns
 from collection_search.adapters.crawl.fetch.host_throttle import HostThrottle, HostThrottles
 from collection_search.adapters.crawl.fetch.policy import FetchPolicy
 from collection_search.adapters.crawl.fetch.shared_turns import RETRY_S, SharedTurns
@@ -137,3 +140,23 @@ async def test_a_store_that_fails_stops_no_fetch(
     turns.next_at = clock.monotonic() + RETRY_S + 5.0
     clock.advance(RETRY_S)
     assert await started(throttle, clock) == 3.0 + RETRY_S + 5.0
+
+
+async def test_a_store_that_hangs_stops_no_fetch(
+    clock: FakeClock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is given up after a while, and its thread is left alone."""
+    monkeypatch.setattr(shared_turns, "ANSWER_S", 0.05)
+    hangs = threading.Event()
+
+    class Hanging(Turns):
+        def take(self, site: str, delay_s: float, most_s: float) -> float:
+            assert hangs.wait(PATIENCE_S)
+            return 0.0
+
+    try:
+        throttle = throttle_of(Hanging(clock.monotonic), clock, min_delay_s=1.0)
+        assert [await started(throttle, clock) for _ in range(2)] == [0.0, 1.0]
+    finally:
+        hangs.set()
+    assert "no answer within" in caplog.text
