@@ -24,7 +24,7 @@ RETRY_S: Final = 30.0
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_NOT_SHARED: Final = "Turns are not shared with other processes for %.0f s: %s"
+_NOT_SHARED: Final = "For %.0f s this process keeps the delays of sites without the others: %s"
 _LOGGER = logging.getLogger(__name__)
 
 
