@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -19,11 +19,20 @@ from .ledger_fetching import FetchingContract
 from .suite import LEASE_S, MINE, THEIRS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ...contracts.ingestion import Claim, Ticket
     from ...contracts.page import PageRules
+    from ...ports import Ledger
 
 DOWN = host_cause("down.example")
 WORDS = embedder_cause("scripted:64")
+_LATE: Final[dict[str, Callable[[Ledger, Claim], object]]] = {
+    "release": lambda ledger, claim: ledger.release(claim),
+    "resume": lambda ledger, claim: ledger.resume(claim, []),
+    "pause": lambda ledger, claim: ledger.pause(claim, [DOWN], "refused"),
+}
+"""The calls that end a try of a cause. What a site itself asked for counts whoever tells it."""
 
 
 class PausingContract(FetchingContract):
@@ -100,6 +109,23 @@ class PausingContract(FetchingContract):
         again = self._take()
         assert (again.url, again.probes) != (probe.url, ())
         self.store.ledger.release(again)
+        assert self._take().probes == (DOWN,)
+
+    @pytest.mark.parametrize("call", _LATE)
+    def test_a_call_that_is_too_late_ends_no_try_of_the_next_worker(self, call: str) -> None:
+        """The page that tries the cause is still the only one that may."""
+        self._enqueue_urls("https://down.example/1")
+        self.store.ledger.pause(self._take(), [DOWN], "refused")
+        self.clock.advance(1)
+        slow = self._take()
+        self.clock.advance(LEASE_S)
+        quick = self._take()
+        assert (quick.row_id, quick.probes) == (slow.row_id, slow.probes) == (slow.row_id, (DOWN,))
+        self._enqueue_urls("https://down.example/2")
+        _LATE[call](self.store.ledger, slow)
+        self.clock.advance(LEASE_S - 1)
+        assert self._fetch() is None
+        self.store.ledger.release(quick)
         assert self._take().probes == (DOWN,)
 
     def test_a_site_that_never_answers_is_given_up(self) -> None:

@@ -143,7 +143,8 @@ def pause_work(
         since = now  # nobody has tried for long
     until = now + (pause_delay_s(now - since) if in_s is None else in_s)
     reason = _NO_NETWORK if cause == NETWORK else reason
-    of = {"cause": cause, "reason": reason, "now": now, "until": until, "row": claim.row_id}
+    of = {"cause": cause, "reason": reason, "now": now, "until": until}
+    of["row"] = _tried_by(connection, claim)
     of["since"] = since if in_s is None else until
     if found is not None:
         ends = "UPDATE pauses SET until = :now WHERE cause = :cause AND probe = :row"
@@ -186,8 +187,16 @@ def end_pauses(connection: Connection, causes: Collection[str], now: float) -> N
 def end_probes(connection: Connection, claim: Claim, now: float) -> None:
     """Let another row try the causes that this claim was to try."""
     connection.execute(
-        "UPDATE pauses SET until = ?, probe = NULL WHERE probe = ?", (now, claim.row_id)
+        "UPDATE pauses SET until = ?, probe = NULL WHERE probe = ?",
+        (now, _tried_by(connection, claim)),
     )
+
+
+def _tried_by(connection: Connection, claim: Claim) -> int | None:
+    """Return the row whose tries are the claim's; None once a later claim has the row."""
+    query = "SELECT 1 FROM ledger WHERE id = ? AND fence != ? AND state = 'working'"
+    found = connection.execute(query, (claim.row_id, claim.fence)).fetchone()
+    return claim.row_id if found is None else None
 
 
 def has_pauses(connection: Connection) -> bool:
