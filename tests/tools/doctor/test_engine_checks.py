@@ -59,9 +59,9 @@ class TestStore:
         assert place.startswith("127.0.0.1:")
         assert versions.startswith("PostgreSQL ")
         assert ", pgvector 0." in versions
-        assert versions.endswith(", schema version 1, created now")
+        assert versions.endswith(", schema version 2, created now")
         again = await stored(f"{url}?connect_timeout=9", tmp_path)  # as another process
-        assert again.detail.endswith(", schema version 1")
+        assert again.detail.endswith(", schema version 2")
 
     async def test_a_superuser(self, server: PostgresServer, tmp_path: Path) -> None:
         """Row-level security does not bind it."""
@@ -105,7 +105,7 @@ class TestStore:
             connection.execute("UPDATE collection_search.schema_version SET version = 99")
         finding = await stored(f"{url}?connect_timeout=9", tmp_path)
         assert finding.state == "failed"
-        assert "schema version 99, not 1" in finding.detail
+        assert "schema version 99, not 2" in finding.detail
 
     async def test_a_wrong_password(self, server: PostgresServer, tmp_path: Path) -> None:
         """The password is not shown."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
@@ -22,7 +22,7 @@ from .schema import migrate_schema
 from .store_errors import server_of, translate_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ..sql.connection import Values, Whose
 
@@ -46,6 +46,7 @@ _BESIDE: Final = (
     " pg_advisory_xact_lock(hashtextextended(current_schema() || %s, 1))"
 )
 
+_NOW: Final = "SELECT extract(epoch FROM clock_timestamp())"
 _SWEEPS: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema(), 5))"
 
 
@@ -111,9 +112,8 @@ class PostgresDatabase:
 
     def clock(self) -> float:
         """Return the Unix time of the database's server. Raises StoreError."""
-        with self._connected() as connection:
-            row = connection.execute("SELECT extract(epoch FROM clock_timestamp())").fetchone()
-        assert row is not None  # noqa: S101 - a SELECT without a table has one row
+        with ExitStack() as stack:
+            row: Any = self._first(stack, _NOW).fetchone()
         return float(row[0])
 
     @contextmanager
@@ -160,9 +160,9 @@ class PostgresDatabase:
             _close(pool, self._pid)
 
     @contextmanager
-    def _transaction(self, begin: str, values: list[str]) -> Iterator[PostgresConnection]:
-        with self._connected() as connection:
-            connection.execute(begin.encode(), values)
+    def _transaction(self, begin: str, values: Sequence[str]) -> Iterator[PostgresConnection]:
+        with ExitStack() as stack:
+            connection = self._first(stack, begin, values).connection
             try:
                 yield PostgresConnection(connection)
                 connection.execute("COMMIT")
@@ -173,6 +173,24 @@ class PostgresDatabase:
                 if not connection.closed:
                     connection.execute("ROLLBACK")
                 raise
+
+    def _first(
+        self, stack: ExitStack, statement: str, values: Sequence[str] = ()
+    ) -> psycopg.Cursor[Any]:
+        """Run the first statement on a connection of the pool, which the stack gives back.
+
+        A restart of the server has ended the connections that nobody used: they are replaced once.
+        """
+        connection = stack.enter_context(self._connected())
+        try:
+            return connection.execute(statement.encode(), values)
+        except psycopg.OperationalError:
+            if not connection.broken:
+                raise
+            stack.close()
+        self._opened().check()
+        connection = stack.enter_context(self._connected())
+        return connection.execute(statement.encode(), values)
 
     @contextmanager
     def _first_connected(self) -> Iterator[psycopg.Connection[Any]]:

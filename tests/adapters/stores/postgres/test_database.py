@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -38,18 +39,33 @@ def enqueue(store: PostgresStore, *names: str) -> None:
 
 
 def test_a_restarted_server_is_found_again() -> None:
-    """What was committed is there; a call during the outage may be tried again."""
+    """What was committed is there; nobody is told of a restart that is over."""
     with postgres_server() as server:
         store = PostgresStore(server.url)
         store.collections.replace_document(SCOPE, document("page", "tea"), chunks("tea"))
+        with ThreadPoolExecutor(4) as pool:  # several connections are left open
+            barrier = threading.Barrier(4)
+            list(pool.map(lambda _: (barrier.wait(60), enqueue(store, "page")), range(4)))
+        server.kill()
+        server.start()
+        for _ in range(6):
+            (info,) = store.collections.collections("local")
+            assert (info.collection, info.documents) == ("docs", 1)
+        store.close()
+
+
+def test_a_call_during_an_outage_may_be_tried_again() -> None:
+    """It has waited for the server as long as for a free connection."""
+    with postgres_server() as server:
+        database = PostgresDatabase(server.url, wait_s=2)
+        database.clock()
         server.kill()
         with pytest.raises(StoreError) as caught:
-            store.collections.collections("local")
+            database.clock()
         assert caught.value.retryable
         server.start()
-        (info,) = store.collections.collections("local")
-        assert (info.collection, info.documents) == ("docs", 1)
-        store.close()
+        assert database.clock() > 0
+        database.close()
 
 
 def test_a_message_names_the_server_and_no_password() -> None:
