@@ -6,16 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import httpx
-import pytest
-
 from .ports import free_port
+from .served_app import wait_until_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -57,20 +54,8 @@ def langgraph_dev(
         )
         try:
             url = f"http://127.0.0.1:{port}"
-            _wait_until_up(url, process, log)
+            wait_until_up(f"{url}/ok", process, log)
             yield Server(url, log)
         finally:
             process.terminate()
             process.wait(timeout=90)
-
-
-def _wait_until_up(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline:
-        assert process.poll() is None, log.read_text()
-        try:
-            if httpx.get(f"{url}/ok", trust_env=False).is_success:
-                return
-        except httpx.TransportError:
-            time.sleep(0.3)
-    pytest.fail(log.read_text())
