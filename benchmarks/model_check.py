@@ -7,7 +7,7 @@ say, and nDCG@10 by the package's own scale against that by words alone.
 
 Of 54 cases none that loses more than .01 by the model has a distance above 3.4, and the next one
 lies at 4.1. Below the line between them seven gain up to .03 all the same. The AUC and the own page
-at the first place make as many mistakes. `docs/embedders.md` has the table.
+at the first place make as many mistakes. `docs/guides/embedders.md` has the table.
 """
 
 from __future__ import annotations

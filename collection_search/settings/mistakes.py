@@ -34,7 +34,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 _TAKEN: Final = frozenset({"auto", "embeddings", "langfuse", "openai"})
 """Names with another meaning: a key of that name would be sent to the endpoint."""
 _LATER: Final = frozenset({"tenants"})
-"""Maps whose shape docs/settings.md shows already."""
+"""Maps whose shape docs/reference/settings.md shows already."""
 _told: Final[set[str]] = set()
 """Variables of which this process has warned."""
 

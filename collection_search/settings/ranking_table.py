@@ -32,7 +32,7 @@ class RankingTable(BaseSettings):
     compare_profile: ComparedProfile | None = Field(
         default=None,
         description="Second profile that ranks the same results and decides nothing: default,"
-        " literal, or words (default without the model); see docs/evaluation.md.",
+        " literal, or words (default without the model); see docs/guides/evaluation.md.",
     )
     heuristics: TenantHeuristics | None = Field(
         default=None,

@@ -1,4 +1,4 @@
-"""What docs/deploy.md promises of PostgreSQL: its users, a dump that comes back, the partitions."""
+"""What docs/operations/deploy.md promises of PostgreSQL: its users, a dump that comes back, the partitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/deploy.md: its commands name what exists."""
+"""docs/operations/deploy.md: its commands name what exists."""
 
 from __future__ import annotations
 
@@ -186,4 +186,4 @@ def test_every_link_leads_somewhere():
     }
     for target in re.findall(r"\]\(([^)]+)\)", PAGE):
         page, _, heading = target.partition("#")
-        assert (ROOT / "docs" / page).exists() if page else heading in headings
+        assert (ROOT / "docs" / "operations" / page).exists() if page else heading in headings

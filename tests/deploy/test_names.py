@@ -16,7 +16,7 @@ from collection_search.settings.sources import vendor_part
 
 FILES: Final = [
     path
-    for path in (*sorted(DEPLOY.rglob("*")), ROOT / "docs" / "deploy.md")
+    for path in (*sorted(DEPLOY.rglob("*")), ROOT / "docs" / "operations" / "deploy.md")
     if path.is_file() and "secrets" not in path.parts and path.name != ".env"
 ]
 SETTINGS: Final = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields} | {CONFIG_VARIABLE}

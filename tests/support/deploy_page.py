@@ -1,4 +1,4 @@
-"""The code blocks of docs/deploy.md."""
+"""The code blocks of docs/operations/deploy.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from .deployment import ROOT
 
-PAGE: Final = (ROOT / "docs" / "deploy.md").read_text("utf-8")
+PAGE: Final = (ROOT / "docs" / "operations" / "deploy.md").read_text("utf-8")
 
 
 def blocks(language: str) -> list[str]:

@@ -10,11 +10,11 @@ import pytest
 
 from collection_search.settings import PREFIX, Settings
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SETTINGS = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+SETTINGS = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
 
-SEARCH = (ROOT / "docs" / "search.md").read_text(encoding="utf-8")
+SEARCH = (ROOT / "docs" / "guides" / "search.md").read_text(encoding="utf-8")
 
 
 def example(text: str, after: str, *, number: int = 0) -> str:
@@ -40,7 +40,7 @@ def settings_table() -> str:
 
 
 def test_settings_table_is_that_of_the_code() -> None:
-    """Every setting stands in docs/settings.md with its names, default and description."""
+    """Every setting stands in docs/reference/settings.md with its names, default and description."""
     assert settings_table() in SETTINGS
 
 

@@ -13,16 +13,16 @@ from support.offline_index import copy_offline_index
 from collection_search.contracts.functions import FUNCTIONS
 from collection_search.tools.langchain.function_tools import TOOLS
 
-ROOT: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).parents[2]
 PAGES: Final = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for path in (
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",
-        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
     )
 }
-TOOLS_PAGE: Final = "docs/tools.md"
+TOOLS_PAGE: Final = "docs/guides/tools.md"
 EXPECTED: Final = {
     (TOOLS_PAGE, "LangChain and LangGraph"): "\nURL: https://docs.python.org/",
     (TOOLS_PAGE, "OpenAI"): "tool call_1 <untrusted-web-content id=",
@@ -30,9 +30,15 @@ EXPECTED: Final = {
     (TOOLS_PAGE, "The command"): "\nSource: https://docs.python.org/",
     (TOOLS_PAGE, "Plain Python"): "False <untrusted-web-content id=",
     (TOOLS_PAGE, "Who searches, and for whom"): "\nURL: https://docs.python.org/",
-    ("docs/tracing.md", "Callback handlers"): "search_completed {}\n",
-    ("docs/answers.md", "As an agent"): "unanswered ['no_model']\nNo model writes the answer",
-    ("docs/mcp.md", "In Python"): "['web_search', 'retrieve', 'collection_search', 'read_page']\n",
+    ("docs/guides/tracing.md", "Callback handlers"): "search_completed {}\n",
+    (
+        "docs/guides/answers.md",
+        "As an agent",
+    ): "unanswered ['no_model']\nNo model writes the answer",
+    (
+        "docs/guides/mcp.md",
+        "In Python",
+    ): "['web_search', 'retrieve', 'collection_search', 'read_page']\n",
 }
 """What the first Python snippet of a section prints, among other things."""
 
