@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Compiled modules are kept: without them the tests compile each module in each process.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick test-server test-browser check bench screens clean
+.PHONY: help demo test quick test-server test-browser check bench docs reference screens clean
 .DEFAULT_GOAL := help
 
 help: ## Show the targets
@@ -43,10 +43,18 @@ check: .venv/.dev ## Lint, types and import contracts
 bench: .venv/.dev ## Print the start-up cost; the other benchmarks take a path, see benchmarks/
 	$(BIN)/python benchmarks/startup.py
 
+docs: .venv/.dev ## Build the documentation as a site, into build/site; a warning is an error
+	$(BIN)/sphinx-build -q -W --keep-going -c docs/site . build/site
+	@echo "Open build/site/docs/index.html"
+
+reference: .venv/.dev ## Write the reference pages that come from the code
+	$(BIN)/python docs/site/reference.py
+
 screens: .venv/.dev ## Keep what the command shows in terminals of 80 and 140 columns, and the page
-	rm -f docs/screens/*.txt docs/screens/page-*.png
+	rm -f docs/screens/*.txt docs/screens/*.png
 	PYTHONPATH=tests $(BIN)/python -m support.screens docs/screens
 	PYTHONPATH=tests $(BIN)/python -m support.page_screens docs/screens
+	PYTHONPATH=tests $(BIN)/python -m support.graph_pictures docs/screens
 
 clean: ## Remove what these rules made
 	rm -rf .venv .demo .doubles build dist
