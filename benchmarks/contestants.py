@@ -13,10 +13,12 @@ import resource
 import sys
 import time
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from environment import keep_to_cores
+from stock_parts import stock_parts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -135,6 +137,8 @@ CONTESTANTS = {
     "product": product,
     "product, Langfuse on": product,
     "product tuned, no answer kept": product,
+    "stock parts": stock_parts,
+    "stock parts, LLM re-ranker": partial(stock_parts, judge=True),
 }
 _JSON = {"Content-Type": "application/json"}
 

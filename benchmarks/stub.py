@@ -37,6 +37,8 @@ Kind: TypeAlias = Literal["chat", "search", "embeddings", "other"]
 LATENCY_MS: Final[Mapping[str, float]] = {"chat": 400.0, "search": 200.0, "embeddings": 100.0}
 DIMENSIONS: Final = 1536
 CHARS_PER_TOKEN: Final = 4
+GRADING: Final = "Grade each page"
+"""A chat request with these words is answered with one grade for each numbered page."""
 
 _SEND_BUFFER: Final = 1 << 19
 """Holds an answer of 31 vectors, so that one write sends it."""
@@ -70,7 +72,7 @@ class Log:
     """New ones, by the kind of their first request."""
     embedding_items: int = 0
     tokens: dict[str, int] = field(default_factory=dict)
-    """As `usage` told them: chat input, chat output, embeddings."""
+    """As `usage` told them: input and output of chat and of grades, and embeddings."""
     cpu_ns: int = field(default_factory=time.process_time_ns)
     """Processor time of the stub; until the log is read, its value at the reset."""
 
@@ -123,11 +125,10 @@ class Stub:
 
     def _chat(self, request: Mapping[str, Any]) -> Answer:
         asked = "".join(str(message["content"]) for message in request["messages"])
-        number = world.number_of(asked)
-        text = json.dumps({"queries": world.queries(number[0]) if number else [asked[:100]]})
+        purpose, text = _reply(asked)
         given, made = len(asked) // CHARS_PER_TOKEN, len(text) // CHARS_PER_TOKEN
-        self.log.count(self.log.tokens, "chat input", given)
-        self.log.count(self.log.tokens, "chat output", made)
+        self.log.count(self.log.tokens, f"{purpose} input", given)
+        self.log.count(self.log.tokens, f"{purpose} output", made)
         message, reason = _message(request, text)
         completion = {
             "id": "chatcmpl-1",
@@ -217,6 +218,15 @@ def _http(answer: Answer) -> bytes:
         len(answer.body),
         answer.body,
     )
+
+
+def _reply(asked: str) -> tuple[str, str]:
+    """Return what is asked for, a plan ("chat") or grades, and the structured answer."""
+    if GRADING in asked:
+        pages = len(re.findall(r"^\[\d+\] ", asked, re.MULTILINE))
+        return "grades", json.dumps({"grades": [page % 4 for page in range(pages)]})
+    number = world.number_of(asked)
+    return "chat", json.dumps({"queries": world.queries(number[0]) if number else [asked[:100]]})
 
 
 def _message(request: Mapping[str, Any], text: str) -> tuple[dict[str, Any], str]:

@@ -109,3 +109,10 @@ async def test_a_reset_log_is_empty_and_knows_the_old_connections(servers: Any) 
     log = await fetched(f"{servers.control_url}/control/read")
     assert len(log["calls"]) == 1
     assert log["connections"] == {}
+
+
+async def test_pages_are_graded_where_that_is_asked(servers: Any) -> None:
+    asked = f"{stub.GRADING} from 0 to 3.\nQuestion: {world.question(3)}\n\n[1] Tasks\n\n[2] Herons"
+    body = CHAT | {"messages": [{"role": "user", "content": asked}]}
+    answer = await fetched(f"{servers.models_url}/chat/completions", body)
+    assert json.loads(answer["choices"][0]["message"]["content"]) == {"grades": [0, 1]}
