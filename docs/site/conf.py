@@ -9,7 +9,8 @@ from textwrap import indent
 from typing import Any
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1])]
+SOURCES = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(SOURCES)]
 
 import reference  # noqa: E402 - it stands beside this file
 
@@ -49,7 +50,28 @@ def convert_fences(*given: Any) -> None:
     lines[:] = text.split("\n")
 
 
+def add_contents(_app: Any, document: str, source: list[str]) -> None:
+    """Add a table of contents to each section of an index page, from the links of the section."""
+    if not document.endswith("index") or not (SOURCES / f"{document}.md").exists():
+        return
+    sections = re.split(r"^(?=## )", source[0], flags=re.MULTILINE)
+    source[0] = "".join(section + contents_of(section, document) for section in sections)
+
+
+def contents_of(section: str, document: str) -> str:
+    """Return a hidden table of contents with the pages that a section links to."""
+    pages = dict.fromkeys(re.findall(r"\]\(([^)#]+\.md)\)", section))
+    if document == "docs/index" and section.startswith("## Reference"):
+        pages["reference/api/index.rst"] = None
+    if not pages or (not section.startswith("## ") and document == "docs/index"):
+        return ""
+    caption = section.partition("\n")[0].removeprefix("## ").lstrip("# ")
+    listed = "\n".join(page.removesuffix(".rst") for page in pages)
+    return f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{listed}\n```\n\n"
+
+
 def setup(app: Any) -> None:
     """Write the pages of the Python reference before Sphinx looks for its sources."""
     reference.write_api_pages(Path(app.srcdir) / "docs" / "reference" / "api")
+    app.connect("source-read", add_contents)
     app.connect("autodoc-process-docstring", convert_fences)

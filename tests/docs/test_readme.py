@@ -11,7 +11,8 @@ import pytest
 from collection_search.settings import PREFIX, Settings
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMAND = (ROOT / "docs" / "guides" / "command.md").read_text(encoding="utf-8")
+PYTHON = (ROOT / "docs" / "guides" / "python.md").read_text(encoding="utf-8")
 SETTINGS = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
 
 SEARCH = (ROOT / "docs" / "guides" / "search.md").read_text(encoding="utf-8")
@@ -48,7 +49,7 @@ def test_every_command_is_named() -> None:
     """The table of commands lists each sub-command once."""
     from collection_search.cli import COMMANDS
 
-    named = re.findall(r"^\| `(\w+)", README, re.MULTILINE)
+    named = re.findall(r"^\| `(\w+)", COMMAND, re.MULTILINE)
     assert set(COMMANDS) <= set(named)
 
 
@@ -56,7 +57,7 @@ def test_public_names_in_examples_exist() -> None:
     """What the examples import from the package can be imported."""
     import collection_search
 
-    for line in re.findall(r"^from collection_search import (.+)$", README, re.MULTILINE):
+    for line in re.findall(r"^from collection_search import (.+)$", PYTHON, re.MULTILINE):
         for name in line.split(", "):
             assert getattr(collection_search, name)
 
@@ -64,13 +65,13 @@ def test_public_names_in_examples_exist() -> None:
 @pytest.mark.slow
 def test_the_coroutines(capsys: pytest.CaptureFixture[str]) -> None:
     """The example of an event loop runs as it stands, over the documentation of this machine."""
-    exec(example(README, "In an event loop"), {})
+    exec(example(PYTHON, "In an event loop"), {})
     assert "[1] " in capsys.readouterr().out
 
 
 def test_the_worker_alone(capsys: pytest.CaptureFixture[str]) -> None:
     """The example is whole: it can be copied and run."""
-    exec(example(README, "The search worker stands alone"), {})
+    exec(example(PYTHON, "The search worker stands alone"), {})
     assert capsys.readouterr().out == "Asyncio https://wiki.example/asyncio\n"
 
 
