@@ -1,0 +1,113 @@
+"""Every code block of the documentation runs, and prints what the page says."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+import pytest
+import yaml
+from support.doc_blocks import KINDS, LANGUAGES, Block, blocks_of, pages
+from support.doc_sessions import Session
+from support.offline_index import copy_offline_index
+
+from collection_search.settings import Settings
+from collection_search.testing import OpenAIServer, ProviderServer
+from collection_search.testing.provider_server import DIALECTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BLOCKS: Final = {page: blocks_of(page) for page in pages()}
+ALL: Final = [block for blocks in BLOCKS.values() for block in blocks]
+PLAN: Final = {"queries": ["asyncio timeout", "asyncio cancel", "python asyncio"]}
+NOT_RUN: Final = ("parse", "illustration", "skip")
+
+
+def runs(block: Block) -> bool:
+    """Return whether the block is run or written."""
+    if block.kind in NOT_RUN or block.is_output:
+        return False
+    return block.kind == "file" or block.language in ("python", "sh")
+
+
+def is_server(page: str) -> bool:
+    """Return whether the page starts a server at the address that it names."""
+    return any(block.kind == "server" for block in BLOCKS[page])
+
+
+PAGES: Final = [
+    pytest.param(page, marks=[pytest.mark.server if is_server(page) else pytest.mark.slow])
+    for page in pages()
+    if any(map(runs, BLOCKS[page]))
+]
+
+
+@pytest.fixture(scope="module")
+def doubles() -> dict[str, str]:
+    """Variables that lead to the doubles of all providers and of a model."""
+    with ExitStack() as running:
+        variables = {}
+        for name in DIALECTS:
+            server = running.enter_context(ProviderServer(name))
+            variables |= {f"{name.upper()}_API_KEY": server.key}
+            variables |= {f"{name.upper()}_BASE_URL": server.base_url}
+        model = running.enter_context(OpenAIServer(PLAN))
+        variables |= {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": model.base_url}
+        yield variables
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_runs(
+    page: str, doubles: dict[str, str], offline_index_folder: Path, tmp_path: Path
+):
+    """Its blocks one after another, by the settings of a new user."""
+    home, folder = tmp_path / "home", tmp_path / "folder"
+    folder.mkdir()
+    copy_offline_index(offline_index_folder, home)
+    with Session(folder, {"COLLECTION_SEARCH_HOME": str(home)}) as session:
+        for block in filter(runs, BLOCKS[page]):
+            session.run(block, doubles if block.kind == "doubles" else {})
+
+
+@pytest.mark.parametrize("block", ALL, ids=lambda block: block.place)
+def test_a_block_is_of_a_known_kind(block: Block):
+    """With a language, and a reason where it is not run."""
+    assert block.language in LANGUAGES
+    assert block.kind in KINDS
+    if block.language == "text":
+        assert block.is_output or block.kind == "illustration"
+    if block.kind in ("skip", "file"):
+        assert block.detail
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in ALL if block.language == "python"], ids=lambda block: block.place
+)
+def test_python_can_stand_in_a_file(block: Block):
+    """Which cannot await outside of a function; a cell of a notebook can."""
+    if block.kind != "notebook":
+        compile(block.code, block.place, "exec")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [block for block in ALL if block.language in ("yaml", "json", "toml")],
+    ids=lambda block: block.place,
+)
+def test_data_can_be_read(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """YAML without a marker is a settings file, and is accepted."""
+    if block.language == "toml":
+        tomllib.loads(block.code)
+    elif block.language == "json":
+        lines = block.code.strip()
+        json.loads(lines if lines.startswith("{") and lines.endswith("}") else f"{{{lines}}}")
+    else:
+        assert yaml.safe_load(block.code)
+        if not block.kind:
+            file = tmp_path / "collection-search.yaml"
+            file.write_text(block.code, "utf-8")
+            monkeypatch.setenv("COLLECTION_SEARCH_CONFIG", str(file))
+            Settings.load()

@@ -1,0 +1,59 @@
+"""A child process that runs the Python blocks of one page in one namespace.
+
+It reads lines of JSON (`code`, `cwd`, `env`) and answers each with one (`printed`, `error`). Cells of a notebook
+may await.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import contextlib
+import inspect
+import io
+import json
+import os
+import sys
+import traceback
+from typing import Any
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries write to the file descriptor is no answer
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with asyncio.Runner() as runner:
+        for line in sys.stdin:
+            request = json.loads(line)
+            os.chdir(request["cwd"])
+            os.environ.update(request["env"])
+            answers.write(json.dumps(_answer(request["code"], names, runner)) + "\n")
+            answers.flush()
+
+
+def _answer(code: str, names: dict[str, Any], runner: asyncio.Runner) -> dict[str, str | None]:
+    printed = io.StringIO()
+    error = None
+    with contextlib.redirect_stdout(printed):
+        try:
+            _run(code, names, runner)
+        except BaseException:  # noqa: BLE001 - told to the test, whatever it is
+            error = traceback.format_exc()
+    return {"printed": printed.getvalue(), "error": error}
+
+
+def _run(code: str, names: dict[str, Any], runner: asyncio.Runner) -> None:
+    compiled = compile(code, "<block>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    if compiled.co_flags & inspect.CO_COROUTINE:
+        runner.run(_awaited(compiled, names))
+    else:
+        exec(compiled, names)
+
+
+async def _awaited(compiled: Any, names: dict[str, Any]) -> None:
+    await eval(compiled, names)
+
+
+if __name__ == "__main__":
+    main()
