@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
@@ -11,6 +12,7 @@ import pytest
 import yaml
 from support.doc_blocks import KINDS, LANGUAGES, Block, blocks_of, pages
 from support.doc_sessions import Session
+from support.doc_web import example_web
 from support.offline_index import copy_offline_index
 
 from collection_search.settings import Settings
@@ -18,11 +20,13 @@ from collection_search.testing import OpenAIServer, ProviderServer
 from collection_search.testing.provider_server import DIALECTS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 BLOCKS: Final = {page: blocks_of(page) for page in pages()}
 ALL: Final = [block for blocks in BLOCKS.values() for block in blocks]
 PLAN: Final = {"queries": ["asyncio timeout", "asyncio cancel", "python asyncio"]}
+QUESTION: Final = "How do I cancel an asyncio task after a timeout?"
 NOT_RUN: Final = ("parse", "illustration", "skip")
 
 
@@ -46,30 +50,49 @@ PAGES: Final = [
 
 
 @pytest.fixture(scope="module")
-def doubles() -> dict[str, str]:
-    """Variables that lead to the doubles of all providers and of a model."""
+def web() -> Iterator[dict[str, str]]:
+    """Variables that lead to pages of the examples' hosts."""
+    with example_web() as variables:
+        yield variables
+
+
+@pytest.fixture(scope="module")
+def doubles(web: dict[str, str]) -> Iterator[dict[str, str]]:
+    """Variables that lead to the doubles of all providers and of a model, and to pages."""
     with ExitStack() as running:
-        variables = {}
+        variables = dict(web)
         for name in DIALECTS:
             server = running.enter_context(ProviderServer(name))
             variables |= {f"{name.upper()}_API_KEY": server.key}
             variables |= {f"{name.upper()}_BASE_URL": server.base_url}
         model = running.enter_context(OpenAIServer(PLAN))
-        variables |= {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": model.base_url}
-        yield variables
+        yield variables | {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": model.base_url}
+
+
+@pytest.fixture(scope="module")
+def filled_home(offline_index_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the collection `py`, which most pages speak of."""
+    home = tmp_path_factory.mktemp("filled")
+    copy_offline_index(offline_index_folder, home)
+    folder = tmp_path_factory.mktemp("filling")
+    asked = f'collection-search run "{QUESTION}" --collection py --auto-ingest'
+    with Session(folder, {"COLLECTION_SEARCH_HOME": str(home)}) as session:
+        session.run(Block("a new user", 1, "sh", asked), {})
+    return home
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_runs(
-    page: str, doubles: dict[str, str], offline_index_folder: Path, tmp_path: Path
+    page: str, web: dict[str, str], doubles: dict[str, str], filled_home: Path, tmp_path: Path
 ):
-    """Its blocks one after another, by the settings of a new user."""
+    """Its blocks one after another, by the settings of a new user who has the collection `py`."""
     home, folder = tmp_path / "home", tmp_path / "folder"
     folder.mkdir()
-    copy_offline_index(offline_index_folder, home)
+    shutil.copytree(filled_home, home)
+    variables = {"web": web, "doubles": doubles}
     with Session(folder, {"COLLECTION_SEARCH_HOME": str(home)}) as session:
         for block in filter(runs, BLOCKS[page]):
-            session.run(block, doubles if block.kind == "doubles" else {})
+            session.run(block, variables.get(block.kind, {}))
 
 
 @pytest.mark.parametrize("block", ALL, ids=lambda block: block.place)

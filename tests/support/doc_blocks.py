@@ -1,7 +1,8 @@
 """The code blocks of the documentation, with what is to be done with each.
 
 A marker on the line above a block says what a test does with it: `<!-- block: KIND, DETAIL -->`. A block of
-`text` that follows a block of `python` or `sh` is what that block prints; `...` stands for anything.
+`text` that follows a block of `python` or `sh` is what that block prints; `...` stands for anything. `exits 3`
+as detail says that the last command ends with that code.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ LANGUAGES: Final = ("python", "sh", "yaml", "json", "toml", "sql", "text")
 KINDS: Final = {
     "": "run, or parsed where it is data",
     "doubles": "run with variables that lead to the doubles of providers and models",
+    "web": "run with variables that lead to pages of the examples' hosts",
     "server": "run; its last command stays, and is stopped at the end of the page",
     "notebook": "run as a cell of a notebook",
     "file": "written to the file that is named",
@@ -42,6 +44,12 @@ class Block:
     detail: str = ""
     output: str | None = None
     is_output: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """Return the exit code that a shell's block has to end with."""
+        named = re.search(r"exits (\d+)", self.detail)
+        return int(named[1]) if named else 0
 
     @property
     def place(self) -> str:
@@ -87,9 +95,9 @@ def blocks_of(page: str) -> list[Block]:
 
 
 def matches(wanted: str, printed: str) -> bool:
-    """Return whether the output is the wanted one.
+    r"""Return whether the output is the wanted one.
 
-    >>> matches("a\\n...\\nd\\n", "a  \\nb\\nc\\nd")
+    >>> matches("a\n...\nd\n", "a  \nb\nc\nd")
     True
     >>> matches("a ... c", "a b d")
     False

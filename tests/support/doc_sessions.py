@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -21,7 +22,7 @@ from .doc_blocks import ROOT, Block, matches
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LIMIT_S: Final = 300.0
+LIMIT_S: Final = 120.0
 """For one block: long, since only a block that hangs waits to the end."""
 _LISTENS: Final = re.compile(r"https?://(?:127\.0\.0\.1|localhost):\d+")
 _PIP: Final = """#!{python}
@@ -46,8 +47,9 @@ class Session:
 
     def __enter__(self) -> Self:
         self._programs.mkdir(parents=True)
-        for name in ("examples", "benchmarks", "deploy"):
-            (self._folder / name).symlink_to(ROOT / name)
+        for name in ("examples", "deploy"):
+            shutil.copytree(ROOT / name, self._folder / name)
+        shutil.copy(ROOT / "langgraph.json", self._folder)
         for name, module in (("collection-search", "collection_search"), ("python", "")):
             option = f"-m {module} " if module else ""
             self._program(name, f'#!/bin/sh\nexec {sys.executable} {option}"$@"\n')
@@ -71,7 +73,7 @@ class Session:
         elif block.kind == "server":
             printed, error = self._serve(block.code)
         else:
-            printed, error = self._run_shell(block.code)
+            printed, error = self._run_shell(block.code, block.exit_code)
         told = f"{block.place}\n{printed}\n{error or ''}"
         assert error is None, told
         assert block.output is None or matches(block.output, printed), (
@@ -88,7 +90,7 @@ class Session:
         path.write_text(text, "utf-8")
         path.chmod(0o755)
 
-    def _run_shell(self, code: str) -> tuple[str, str | None]:
+    def _run_shell(self, code: str, exit_code: int = 0) -> tuple[str, str | None]:
         """Run a script by bash; its variables and folder stay for the blocks that follow."""
         kept = self._folder / ".kept"
         ended = f"{{ pwd; env -0; }} > '{kept}'"
@@ -105,7 +107,7 @@ class Session:
         folder, _, variables = kept.read_text("utf-8").partition("\n")
         self._cwd = Path(folder)
         self._variables = dict(pair.split("=", 1) for pair in variables.split("\0") if pair)
-        error = None if run.returncode == 0 else f"exit code {run.returncode}\n{run.stderr}"
+        error = None if run.returncode == exit_code else f"exit code {run.returncode}\n{run.stderr}"
         return run.stdout, error
 
     def _run_python(self, code: str) -> tuple[str, str | None]:
@@ -155,8 +157,8 @@ class Session:
         return printed, None
 
 
-def check_installation(arguments: list[str]) -> int:
-    """Return 0 if what pip is to install can be had: extras of ours, or packages of the dev extra."""
+def check_installation(arguments: list[str]) -> str | None:
+    """Return why something cannot be installed; extras of ours and what the dev extra has can."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = set(project["optional-dependencies"])
     known = re.findall(r"[\w.-]+", " ".join(project["optional-dependencies"]["dev"]).lower())
@@ -167,12 +169,10 @@ def check_installation(arguments: list[str]) -> int:
         assert found is not None
         if found[1].endswith("collection-search") or found[1] in (".", "./"):
             if unknown := set((found[2] or "").split(",")) - extras - {""}:
-                print(f"no extra {unknown}", file=sys.stderr)
-                return 1
+                return f"no extra {unknown}"
         elif found[1].lower() not in known and not (Path.cwd() / found[1]).exists():
-            print(f"{name} is not in the dev extra", file=sys.stderr)
-            return 1
-    return 0
+            return f"{name} is not in the dev extra"
+    return None
 
 
 def _split_last(code: str) -> tuple[str, str]:
