@@ -1,4 +1,8 @@
-"""The steps of a run as log records: each observation with its time and its facts."""
+"""The steps of a run as log records: each observation with its time and its facts.
+
+The message is for people. For machines a record has `step`, `latency_ms`, `facts`, and where they
+are known `trace_id` and `failure` as attributes. Secrets are masked in both.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ import logging
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
+
+from ..text.redaction import mask_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,7 +57,7 @@ class _LoggedSink:
                 raise
             finally:
                 ms = (time.perf_counter() - started) * 1000
-                logger.debug("%s: %s", name, logged.told(ms))
+                _log(name, ms, logged, trace)
 
     def end_run(self, trace: TraceRef, run: EndedRun) -> None:
         if (end := getattr(self._sink, "end_run", None)) is not None:
@@ -62,31 +68,48 @@ class _LoggedSink:
 
 
 class _LoggedSpan:
-    __slots__ = ("_facts", "_span", "failure")
+    __slots__ = ("_span", "facts", "failure")
 
     def __init__(self, span: Span) -> None:
         self._span = span
-        self._facts: dict[str, Scalar] = {}
+        self.facts: dict[str, Scalar] = {}
         self.failure = ""
 
     def set(self, fields: Mapping[str, Scalar]) -> None:
-        self._facts |= fields
+        self.facts |= fields
         self._span.set(fields)
 
     def usage(self, **usage: Any) -> None:
-        self._facts |= usage
+        self.facts |= usage
         self._span.usage(**usage)
 
     def fail(self, kind: str, message: str) -> None:
         self.failure = f"{kind}: {message}"
         self._span.fail(kind, message)
 
-    def told(self, ms: float) -> str:
-        """Return time, facts and failure as one line."""
-        facts = [
-            f"{name}={fact!r}" if isinstance(fact, str) else f"{name}={fact}"
-            for name, fact in self._facts.items()
-            if fact not in {None, ""} and name not in _LEFT_OUT
-        ]
-        failed = [f"failed: {self.failure}"] if self.failure else []
-        return ", ".join([f"{ms:.0f} ms", *facts, *failed])
+
+def _log(step: str, ms: float, span: _LoggedSpan, trace: TraceRef | None) -> None:
+    """Write the record of a span that has ended."""
+    facts = {name: _masked(fact) for name, fact in span.facts.items() if fact not in {None, ""}}
+    failure = mask_text(span.failure, personal=False)
+    fields: dict[str, Any] = {"step": step, "latency_ms": round(ms, 3), "facts": facts}
+    if trace_id := trace.trace_id if trace else facts.get("trace_id"):
+        fields["trace_id"] = trace_id
+    if failure:
+        fields["failure"] = failure
+    logger.debug("%s: %s", step, _told(ms, facts, failure), extra=fields)
+
+
+def _masked(fact: Scalar) -> Scalar:
+    return mask_text(fact, personal=False) if isinstance(fact, str) else fact
+
+
+def _told(ms: float, facts: Mapping[str, Scalar], failure: str) -> str:
+    """Return time, facts and failure as one line."""
+    told = [
+        f"{name}={fact!r}" if isinstance(fact, str) else f"{name}={fact}"
+        for name, fact in facts.items()
+        if name not in _LEFT_OUT
+    ]
+    failed = [f"failed: {failure}"] if failure else []
+    return ", ".join([f"{ms:.0f} ms", *told, *failed])

@@ -60,6 +60,7 @@ class WriteBehind:
         with self._changed:
             if (turn := self._waiting.pop(work, None)) is not None:
                 turn.is_done.set()
+                self._changed.notify()  # else the thread, and so the process, lives until its time
 
     def wait(self, work: Work) -> None:
         """Do the work now where it waits; return when what was asked for so far is done. Blocks."""

@@ -40,17 +40,24 @@ class ReceivedQuery:
     """In seconds."""
 
 
-def rows(count: int = 3, *, about: str = "asyncio") -> list[ProviderSearchResult]:
+def rows(
+    count: int = 3, *, about: str = "asyncio", with_text: bool = False
+) -> list[ProviderSearchResult]:
     """Return that many different rows, best first, to script answers with.
+
+    Rows with a text can be ingested: without it their pages, which do not exist, are fetched.
 
     >>> rows(1)[0].url
     'https://example.com/asyncio/1'
+    >>> rows(1, with_text=True)[0].content
+    'All that page 1 says about asyncio.'
     """
     return [
         ProviderSearchResult(
             url=f"https://example.com/{about}/{n}",
             title=f"{about} {n}",
             snippet=f"Page {n} about {about}.",
+            content=f"All that page {n} says about {about}." if with_text else None,
             source="scripted",
         )
         for n in range(1, count + 1)

@@ -117,3 +117,15 @@ def test_a_work_that_is_cancelled_is_not_done() -> None:
     behind.cancel(print)
     behind.wait(done.set)
     assert not done.is_set()
+
+
+@pytest.mark.slow
+def test_a_process_does_not_wait_for_a_work_that_is_cancelled() -> None:
+    script = """
+import time
+from collection_search.runtime.write_behind import write_behind
+write_behind().call_within(3600, print)
+time.sleep(0.5)  # the thread waits for the hour by now
+write_behind().cancel(print)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)

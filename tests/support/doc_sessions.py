@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -18,13 +19,14 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from filelock import FileLock
 
 from .doc_blocks import ROOT, Block, matches
+from .waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LIMIT_S: Final = 120.0
 """For one block: long, since only a block that hangs waits to the end."""
-_LISTENS: Final = re.compile(r"https?://(?:127\.0\.0\.1|localhost):\d+")
+_LISTENS: Final = re.compile(r"https?://(?:127\.0\.0\.1|0\.0\.0\.0|localhost):(\d+)")
 _PIP: Final = """#!{python}
 import sys
 sys.path.insert(0, {tests!r})
@@ -154,6 +156,8 @@ class Session:
             if not line:
                 return printed, f"{last} ended:\n{told}"
             told += line
+        port = int(_LISTENS.search(told)[1])
+        wait_until(lambda: _accepts(port), LIMIT_S)
         return printed, None
 
 
@@ -173,6 +177,12 @@ def check_installation(arguments: list[str]) -> str | None:
         elif found[1].lower() not in known and not (Path.cwd() / found[1]).exists():
             return f"{name} is not in the dev extra"
     return None
+
+
+def _accepts(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
 
 
 def _split_last(code: str) -> tuple[str, str]:
