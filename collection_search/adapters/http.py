@@ -33,7 +33,7 @@ MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
 """Limit of the decoded bytes of one answer."""
 KEEP_ALIVE_S: Final = 60.0
 """After this time an unused connection is closed."""
-USER_AGENT: Final = "collection-search (+https://github.com/collection-search/collection-search)"
+USER_AGENT: Final = "collection-search"
 
 FailureKind = Literal["timeout", "unreachable", "too_large", "unreadable"]
 """`unreachable`: no answer began, another attempt may help. `unreadable`: an answer broke off or
@@ -183,14 +183,14 @@ def parse_json(body: bytes) -> Any:
 def user_agent(contact: str | None) -> str:
     """Return the User-Agent header, with the contact of the operator if it is set.
 
-    >>> user_agent("crawler@example.com").endswith("; crawler@example.com)")
+    >>> user_agent("crawler@example.com").endswith(" (crawler@example.com)")
     True
     """
     if contact is None:
         return USER_AGENT
     if not contact.isascii() or not contact.isprintable() or set(contact) & set("()"):
         raise ConfigError("fetch_contact needs printable ASCII without brackets.")
-    return f"{USER_AGENT.removesuffix(')')}; {contact})"
+    return f"{USER_AGENT} ({contact})"
 
 
 def wire_form(request: HttpRequest) -> tuple[str, dict[str, str], bytes | None]:

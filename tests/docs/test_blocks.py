@@ -70,6 +70,12 @@ def doubles(web: dict[str, str]) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
+def variables(web: dict[str, str], doubles: dict[str, str]) -> dict[str, dict[str, str]]:
+    """Variables of a block by its kind."""
+    return {"web": web, "doubles": doubles}
+
+
+@pytest.fixture(scope="module")
 def filled_home(offline_index_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the collection `py`, which most pages speak of."""
     home = tmp_path_factory.mktemp("filled")
@@ -83,13 +89,19 @@ def filled_home(offline_index_folder: Path, tmp_path_factory: pytest.TempPathFac
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_runs(
-    page: str, web: dict[str, str], doubles: dict[str, str], filled_home: Path, tmp_path: Path
+    page: str,
+    variables: dict[str, dict[str, str]],
+    offline_index_folder: Path,
+    filled_home: Path,
+    tmp_path: Path,
 ):
-    """Its blocks one after another, by the settings of a new user who has the collection `py`."""
+    """Its blocks one after another, by the settings of a new user; guides speak of a collection."""
     home, folder = tmp_path / "home", tmp_path / "folder"
     folder.mkdir()
-    shutil.copytree(filled_home, home)
-    variables = {"web": web, "doubles": doubles}
+    if "/guides/" in page or "/operations/" in page:
+        shutil.copytree(filled_home, home)
+    else:
+        copy_offline_index(offline_index_folder, home)
     with Session(folder, {"COLLECTION_SEARCH_HOME": str(home)}) as session:
         for block in filter(runs, BLOCKS[page]):
             session.run(block, variables.get(block.kind, {}))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import contextlib
 import inspect
 import io
 import json
@@ -24,24 +23,25 @@ def main() -> None:
     os.dup2(2, 1)  # what libraries write to the file descriptor is no answer
     requests, sys.stdin = sys.stdin, io.StringIO("\n" * 10)  # a reader who presses Enter
     names: dict[str, Any] = {"__name__": "__main__"}
+    sys.stdout = printed = io.StringIO()  # one for all blocks: handlers of logs keep it
     with asyncio.Runner() as runner:
         for line in requests:
             request = json.loads(line)
             os.chdir(request["cwd"])
             os.environ.update(request["env"])
-            answers.write(json.dumps(_answer(request["code"], names, runner)) + "\n")
+            answers.write(json.dumps(_answer(request["code"], names, runner, printed)) + "\n")
             answers.flush()
 
 
-def _answer(code: str, names: dict[str, Any], runner: asyncio.Runner) -> dict[str, str | None]:
-    printed = io.StringIO()
-    error = None
-    with contextlib.redirect_stdout(printed):
-        try:
-            _run(code, names, runner)
-        except BaseException:  # noqa: BLE001 - told to the test, whatever it is
-            error = traceback.format_exc()
-    return {"printed": printed.getvalue(), "error": error}
+def _answer(
+    code: str, names: dict[str, Any], runner: asyncio.Runner, printed: io.StringIO
+) -> dict[str, str | None]:
+    before, error = printed.tell(), None
+    try:
+        _run(code, names, runner)
+    except BaseException:  # noqa: BLE001 - told to the test, whatever it is
+        error = traceback.format_exc()
+    return {"printed": printed.getvalue()[before:], "error": error}
 
 
 def _run(code: str, names: dict[str, Any], runner: asyncio.Runner) -> None:

@@ -65,7 +65,7 @@ def test_settings_become_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (policy.deadline_s, policy.connect_timeout_s, policy.min_delay_s) == (4, 4, 0.5)
     assert policy.robots is False
     assert policy.egress_proxy == settings.fetch_proxy
-    assert policy.user_agent.endswith("; crawler@example.com)")
+    assert policy.user_agent.endswith(" (crawler@example.com)")
     assert "pa55w0rd" not in repr(settings)
 
 
@@ -86,7 +86,7 @@ def test_wrong_settings_are_named(tmp_path: Path, wrong: dict[str, Any], named: 
 
 def test_a_contact_keeps_the_name_in_front() -> None:
     """Sites address us by it in their robots.txt."""
-    assert user_agent("https://e.org/bot").startswith("collection-search (+https://")
+    assert user_agent("https://e.org/bot").startswith("collection-search (")
 
 
 def test_it_is_both_readers(tmp_path: Path) -> None:

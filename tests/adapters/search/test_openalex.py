@@ -97,7 +97,7 @@ def test_the_contact_is_sent_to_them_too(tmp_path):
         adapter = make_adapter(settings, "search", "openalex")
         adapter.search("asyncio", max_results=3)
     (request,) = server.requests
-    assert request.headers["user-agent"].endswith("; me@example.com)")
+    assert request.headers["user-agent"].endswith(" (me@example.com)")
     assert "example.com" not in request.target
     assert request.params["per_page"] == "3"
 
