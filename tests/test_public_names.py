@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from support.public_surface import RECORD, public_surface
 
 import collection_search
 from collection_search import testing
@@ -20,6 +21,14 @@ def test_all_names_are_sorted_and_importable(package: object) -> None:
     assert names == sorted(names)
     for name in names:
         assert getattr(package, name) is not None
+
+
+def test_public_names_and_parameters_are_those_of_the_record() -> None:
+    """What users rely on changes by the rule of deprecation in docs/reference/stability.md only.
+
+    `PYTHONPATH=tests:. python -m support.public_surface` records a change that follows it.
+    """
+    assert public_surface() == RECORD.read_text("utf-8").splitlines()
 
 
 def test_unknown_name_is_an_attribute_error() -> None:
