@@ -18,6 +18,7 @@ from support.offline_index import copy_offline_index
 from collection_search.settings import Settings
 from collection_search.testing import OpenAIServer, ProviderServer
 from collection_search.testing.provider_server import DIALECTS
+from collection_search.testing.providers.google import ENGINE_ID
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +67,8 @@ def doubles(web: dict[str, str]) -> Iterator[dict[str, str]]:
             variables |= {f"{name.upper()}_API_KEY": server.key}
             variables |= {f"{name.upper()}_BASE_URL": server.base_url}
         model = running.enter_context(OpenAIServer(PLAN))
-        yield variables | {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": model.base_url}
+        variables |= {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": model.base_url}
+        yield variables | {"GOOGLE_SEARCH_ENGINE_ID": ENGINE_ID}
 
 
 @pytest.fixture(scope="module")

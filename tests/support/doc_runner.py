@@ -38,13 +38,14 @@ def _answer(
 ) -> dict[str, str | None]:
     before, error = printed.tell(), None
     try:
-        _run(code, names, runner)
+        run_code(code, names, runner)
     except BaseException:  # noqa: BLE001 - told to the test, whatever it is
         error = traceback.format_exc()
     return {"printed": printed.getvalue()[before:], "error": error}
 
 
-def _run(code: str, names: dict[str, Any], runner: asyncio.Runner) -> None:
+def run_code(code: str, names: dict[str, Any], runner: asyncio.Runner) -> None:
+    """Run one block or cell; it may await."""
     compiled = compile(code, "<block>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     if compiled.co_flags & inspect.CO_COROUTINE:
         runner.run(_awaited(compiled, names))

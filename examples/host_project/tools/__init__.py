@@ -1,0 +1,1 @@
+"""Functions that know neither graph nor state."""
