@@ -1,10 +1,15 @@
 # Everything is installed into .venv, which these rules build themselves.
+SHELL := bash
+.SHELLFLAGS := -eo pipefail -c
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO_QUESTION := How do I cancel an asyncio task after a timeout?
 # The demo is offline and free whatever this machine has configured.
 DEMO_ENV := COLLECTION_SEARCH_HOME=.demo COLLECTION_SEARCH_CONFIG= COLLECTION_SEARCH_MODEL= \
 	COLLECTION_SEARCH_TENANT=local LANGFUSE_TRACING_ENABLED=false
+# Of pip's output: one line for each package; whatever is unusual, errors too, stays.
+IN_SHORT := awk '/^ *(Requirement already|Downloading|Using cached|Preparing|Getting|Installing b|Looking in|Created wheel|Stored in|Checking if|Attempting|Found existing|Uninstalling|Successfully unin)/ { next } \
+	/^   .*━/ { next } { sub(/ \(from .*/, "") } { print; fflush() }'
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Compiled modules are kept: without them the tests compile each module in each process.
 unexport PYTHONDONTWRITEBYTECODE
@@ -69,10 +74,10 @@ clean: ## Remove what these rules made
 
 .venv/.run: .venv/.made pyproject.toml
 	@echo "Installing Collection Search into .venv (about a minute) ..."
-	@$(BIN)/python -m pip install -qq --editable .
+	@$(BIN)/python -m pip install --editable . 2>&1 | $(IN_SHORT)
 	@touch $@
 
 .venv/.dev: .venv/.run
 	@echo "Installing the development tools into .venv (about a minute) ..."
-	@$(BIN)/python -m pip install -qq --editable '.[dev]'
+	@$(BIN)/python -m pip install --editable '.[dev]' 2>&1 | $(IN_SHORT)
 	@touch $@

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +17,8 @@ from support.langgraph_server import langgraph_dev
 from collection_search.testing import EmbedderContract
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from collection_search.ports import Embedder
 
 pytestmark = pytest.mark.slow

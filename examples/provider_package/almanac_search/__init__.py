@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from collection_search.contracts import SearchAdapterResponse
+from collection_search.contracts import ProviderSearchResult, SearchAdapterResponse
 from collection_search.ports import ProviderInfo
 
 if TYPE_CHECKING:
     from collection_search import Settings
 
+SHORT: Final = 2
+"""Words that are not longer say nothing."""
 ENTRIES: Final = {
     "Sowing": "Carrots are sown in April, beans after the middle of May.",
     "Storks": "White storks return to Central Europe in March and leave in August.",
@@ -30,14 +32,15 @@ class AlmanacSearch:
 
     def search(self, query: str, *, max_results: int) -> SearchAdapterResponse:
         """Return the entries that have a word of the query."""
-        words = query.lower().split()
+        words = [word for word in query.lower().split() if len(word) > SHORT]
         rows = [
-            {
-                "url": f"https://almanac.example.org/{title.lower()}",
-                "title": title,
-                "snippet": text,
-                "content": text,
-            }
+            ProviderSearchResult(
+                url=f"https://almanac.example.org/{title.lower()}",
+                title=title,
+                snippet=text,
+                content=text,
+                source="almanac.example.org",
+            )
             for title, text in ENTRIES.items()
             if any(word in f"{title} {text}".lower() for word in words)
         ]
