@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 from support.public_surface import RECORD, public_surface
@@ -52,3 +54,9 @@ def test_a_module_under_its_former_path_works_and_warns() -> None:
 
     with pytest.warns(DeprecationWarning, match=r"now collection_search\.runtime\.gc"):
         assert collector.relieve_collector is collection_search.relieve_collector
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    """It stands once in the code, and once in what installs it."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
+    assert project["project"]["version"] == collection_search.__version__
