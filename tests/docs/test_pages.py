@@ -68,13 +68,6 @@ def defaults(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(home))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if snippets(PAGES[page])])
-def test_every_snippet_can_stand_in_a_file(page: str):
-    """A plain Python file cannot await outside of a function, for one."""
-    for text in snippets(PAGES[page]):
-        compile(text, page, "exec")
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("defaults")
 @pytest.mark.parametrize(("page", "section"), EXPECTED)
