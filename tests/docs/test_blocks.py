@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tomllib
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 import yaml
@@ -14,7 +15,9 @@ from support.doc_blocks import KINDS, LANGUAGES, Block, blocks_of, pages
 from support.doc_sessions import Session
 from support.doc_web import example_web
 from support.offline_index import copy_offline_index
+from typer.main import get_command
 
+from collection_search.cli import COMMANDS, app
 from collection_search.settings import Settings
 from collection_search.testing import OpenAIServer, ProviderServer
 from collection_search.testing.provider_server import DIALECTS
@@ -127,6 +130,32 @@ def test_python_can_stand_in_a_file(block: Block):
     """Which cannot await outside of a function; a cell of a notebook can."""
     if block.kind != "notebook":
         compile(block.code, block.place, "exec")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [block for block in ALL if block.language == "sh" and block.kind in NOT_RUN],
+    ids=lambda block: block.place,
+)
+def test_commands_that_are_not_run_name_options_that_exist(block: Block):
+    """Of our own command, also within compose and kubectl."""
+    for line in block.code.replace("\\\n", " ").splitlines():
+        _, found, called = line.partition("collection-search ")
+        words = re.split(r"\s[>|#]|\s\s#", f" {called}")[0].split()
+        if not found or not words or words[0] not in COMMANDS:
+            continue
+        command = get_command(app).get_command(None, words[0])
+        known = options_of(command)
+        for word in words[1:]:
+            if subcommand := getattr(command, "get_command", lambda *_: None)(None, word):
+                command, known = subcommand, known | options_of(subcommand)
+            elif word.startswith("--"):
+                assert word.partition("=")[0] in known, line
+
+
+def options_of(command: Any) -> set[str]:
+    """Return the options of a command."""
+    return {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
 
 
 @pytest.mark.parametrize(
