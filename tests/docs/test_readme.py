@@ -15,7 +15,7 @@ COMMAND = (ROOT / "docs" / "guides" / "command.md").read_text(encoding="utf-8")
 PYTHON = (ROOT / "docs" / "guides" / "python.md").read_text(encoding="utf-8")
 SETTINGS = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
 
-SEARCH = (ROOT / "docs" / "guides" / "search.md").read_text(encoding="utf-8")
+SEARCH = (ROOT / "docs" / "guides" / "replay.md").read_text(encoding="utf-8")
 
 
 def example(text: str, after: str, *, number: int = 0) -> str:
