@@ -1,8 +1,9 @@
 """Writes the pages of the reference that come from the code: `python docs/site/reference.py`.
 
-`python.md` lists the public names, `commands.md` the command's options. Both are committed, so that
-they can be read without the site, and a test compares them with the code. `write_api_pages` writes
-what the site adds: each name with its signature and its whole documentation.
+`python.md` lists the public names, `commands.md` the command's options, and `settings.md` has the
+table of settings. They are committed, so that they can be read without the site, and a test
+compares them with the code. `write_api_pages` writes what the site adds: each name with its
+signature and its whole documentation.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 REFERENCE = Path(__file__).parents[1] / "reference"
+SETTINGS_HEAD = "| setting | default | what it says |\n|---|---|---|"
 
 
 def first_sentence(value: object) -> str:
@@ -93,6 +95,22 @@ def _row(parameter: Any) -> str | None:
     return f"| `{written}` | {shown} | {text} |"
 
 
+def settings_table() -> str:
+    """Return the table of `settings.md`: every setting with its names, default and description."""
+    from collection_search.settings import PREFIX, Settings
+
+    rows = [SETTINGS_HEAD]
+    for name, field in Settings.model_fields.items():
+        names = [f"`{PREFIX}{name.upper()}`"]
+        if alias := field.validation_alias:
+            names += [f"`{other}`" for other in alias.choices[1:]]
+        made = {"home": "your data folder"}.get(name)
+        shown = made if field.default_factory else field.default
+        default = "" if shown is None else f"`{shown}`"
+        rows.append(f"| {', '.join(names)} | {default} | {field.description} |")
+    return "\n".join(rows)
+
+
 def write_api_pages(folder: Path) -> None:
     """Write one page for each topic and module, for the site's generator."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -141,9 +159,13 @@ def _directive(name: str) -> str:
 
 
 def main() -> int:
-    """Write the committed pages."""
+    """Write the committed pages, and the table in the page of settings."""
     for name, text in (("python.md", python_page()), ("commands.md", commands_page())):
         (REFERENCE / name).write_text(text, "utf-8")
+    settings = REFERENCE / "settings.md"
+    before, _, rest = settings.read_text("utf-8").partition(SETTINGS_HEAD)
+    after = rest.partition("\n\n")[2]
+    settings.write_text(f"{before}{settings_table()}\n\n{after}", "utf-8")
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 import collection_search
+from collection_search.cli import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,3 +41,14 @@ def test_the_names_are_those_of_the_code(reference: Any):
 def test_the_options_are_those_of_the_command(reference: Any):
     """With default and help text."""
     assert (DOCS / "reference" / "commands.md").read_text("utf-8") == reference.commands_page()
+
+
+def test_the_settings_are_those_of_the_code(reference: Any):
+    """With all names, default and description."""
+    assert reference.settings_table() in (DOCS / "reference" / "settings.md").read_text("utf-8")
+
+
+def test_every_command_is_named():
+    """The guide has a row for each sub-command."""
+    guide = (DOCS / "guides" / "command.md").read_text("utf-8")
+    assert set(COMMANDS) <= set(re.findall(r"^\| `(\w+)", guide, re.MULTILINE))
