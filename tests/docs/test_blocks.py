@@ -70,6 +70,7 @@ def doubles(web: dict[str, str]) -> Iterator[dict[str, str]]:
             variables |= {f"{name.upper()}_API_KEY": server.key}
             variables |= {f"{name.upper()}_BASE_URL": server.base_url}
         model = running.enter_context(OpenAIServer(PLAN))
+        variables["SEARXNG_URL"] = variables["SEARXNG_BASE_URL"]
         variables |= {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": model.base_url}
         yield variables | {"GOOGLE_SEARCH_ENGINE_ID": ENGINE_ID}
 

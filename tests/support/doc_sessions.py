@@ -66,16 +66,19 @@ class Session:
 
     def run(self, block: Block, variables: Mapping[str, str]) -> None:
         """Run one block. Raises AssertionError when it fails or prints something else."""
+        code = block.code
         if block.kind == "file":
             (self._cwd / block.detail).write_text(block.code, "utf-8")
             return
         self._variables |= variables
+        for name in variables:  # the reader puts a key there
+            code = re.sub(rf"^export {name}=.*$", "", code, flags=re.MULTILINE)
         if block.language == "python":
-            printed, error = self._run_python(block.code)
+            printed, error = self._run_python(code)
         elif block.kind == "server":
-            printed, error = self._serve(block.code)
+            printed, error = self._serve(code)
         else:
-            printed, error = self._run_shell(block.code, block.exit_code)
+            printed, error = self._run_shell(code, block.exit_code)
         told = f"{block.place}\n{printed}\n{error or ''}"
         assert error is None, told
         assert block.output is None or matches(block.output, printed), (

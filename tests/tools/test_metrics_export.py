@@ -28,7 +28,9 @@ from collection_search.runtime.spans import NULL_SINK
 from collection_search.testing import ScriptedAdapter, example_context, rows
 from collection_search.tools.search.telemetry import RATIONALES
 
-DOCS = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[2] / "docs" / "operations" / "metrics.md").read_text(
+    encoding="utf-8"
+)
 CALLS = [
     make_metrics_app,
     metrics_collectors,
