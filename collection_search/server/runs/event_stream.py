@@ -12,8 +12,6 @@ from .views import view_run
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from ...contracts.server_run import ServerRun, StoredEvent
-    from ...ports.run_store import RunStore
     from .manager import RunManager
 
 LOOK_S: Final = 1.0
@@ -31,14 +29,20 @@ async def follow_run(
     with manager.changes.watch(run_id) as changed:
         while True:
             changed.clear()
-            run, events = await offload(_look, manager.store, tenant, run_id, after)
+            events = await offload(manager.store.events, tenant, run_id, after=after)
+            run, is_over = None, False
+            if not events:
+                run = await manager.find(tenant, run_id)
+                is_over = run is None or not run.is_active
+                if is_over:  # what was stored between both looks comes before the end
+                    events = await offload(manager.store.events, tenant, run_id, after=after)
             for event in events:
                 after = event.number
                 yield write_event(event.type, event.data, number=event.number)
             if events:
                 quiet_s = 0.0
                 continue
-            if run is None or not run.is_active:
+            if is_over:
                 yield write_event("end", None if run is None else view_run(run))
                 return
             if manager.changes.is_closed:
@@ -48,11 +52,3 @@ async def follow_run(
             if quiet_s >= KEEP_ALIVE_S:
                 quiet_s = 0.0
                 yield KEEP_ALIVE
-
-
-def _look(
-    store: RunStore, tenant: str, run_id: str, after: int
-) -> tuple[ServerRun | None, list[StoredEvent]]:
-    """Return a run and its events after a number; none comes after the end that it tells."""
-    run = store.get(tenant, run_id)
-    return run, store.events(tenant, run_id, after=after)

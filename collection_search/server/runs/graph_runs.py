@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from langgraph.graph import START
@@ -16,10 +17,11 @@ from ...nodes.summary_sentences import summarize
 from ...runtime.concurrency import offload
 from ...text.redaction import error_message, redact_error
 from .caller_choices import read_run_choices
+from .event_writer import EventWriter
 from .masking import RunMask
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
@@ -104,16 +106,16 @@ class GraphRuns:
         """Delete the run's checkpoints."""
         await self.checkpointer.adelete_thread(run.run_id)
 
-    async def _tell(self, run: ServerRun, event: RunEvent, masks: RunMask) -> None:
-        """Store an event. Raises RunLost."""
-        if not await offload(self._append, run, event, masks):
+    async def _tell(self, run: ServerRun, masks: RunMask, events: Sequence[RunEvent]) -> None:
+        """Store events. Raises RunLost."""
+        if not await offload(self._append, run, masks, events):
             raise RunLost(run.run_id)
         self.changes.tell(run.run_id)
 
-    def _append(self, run: ServerRun, event: RunEvent, masks: RunMask) -> bool:
-        """Mask and store an event; False where the run is not this owner's. Blocks."""
-        shown = masks.mask(event)
-        return self.store.append(run.tenant_id, run.run_id, [shown], owner=self.owner)
+    def _append(self, run: ServerRun, masks: RunMask, events: Sequence[RunEvent]) -> bool:
+        """Mask and store events; False where the run is not this owner's. Blocks."""
+        shown = masks.mask(events)
+        return self.store.append(run.tenant_id, run.run_id, shown, owner=self.owner)
 
     async def _executed(self, run: ServerRun, context: SearchContext, masks: RunMask) -> RunChange:
         graph, config = self.graphs[run.graph], _config(run)
@@ -124,9 +126,14 @@ class GraphRuns:
             stream_mode="custom",
             durability=_DURABILITY[run.graph],
         )
-        async with aclosing(cast("AsyncGenerator[Any, None]", stream)) as events:
-            async for event in events:  # what is lost here has written its last when it is closed
-                await self._tell(run, event, masks)
+        writer = EventWriter(partial(self._tell, run, masks))
+        try:
+            async with aclosing(cast("AsyncGenerator[Any, None]", stream)) as events:
+                async for event in events:  # a lost run has written its last when it is closed
+                    writer.add(event)
+            await writer.flush()
+        finally:
+            await writer.stop()
         return await offload(_result, run, await graph.aget_state(config), masks)
 
 

@@ -87,7 +87,7 @@ class SQLRuns:
             )
             if changed.rowcount and status is not None:
                 event = {"type": "run_status", "status": status, "gate_id": change.get("gate_id")}
-                _append(connection, run_id, [event])
+                _append(connection, tenant_id, run_id, [event])
             return changed.rowcount == 1
 
     def append(
@@ -95,14 +95,7 @@ class SQLRuns:
     ) -> bool:
         """Store events of a run; False, and nothing stored, unless it is running by this owner."""
         with self._database.write(tenant_id) as connection:
-            is_running = connection.execute(
-                "SELECT 1 FROM runs WHERE tenant_id = ? AND run_id = ? AND owner = ?"
-                " AND status = 'running'",
-                (tenant_id, run_id, owner),
-            ).fetchone()
-            if is_running:
-                _append(connection, run_id, events)
-            return is_running is not None
+            return _append(connection, tenant_id, run_id, events, running_by=owner)
 
     def events(
         self, tenant_id: str, run_id: str, *, after: int = 0, limit: int = 500
@@ -183,18 +176,31 @@ def _found(connection: Connection, tenant_id: str, run_id: str) -> Any:
     return connection.execute(which, (tenant_id, run_id)).fetchone()
 
 
-def _append(connection: Connection, run_id: str, events: Sequence[RunEvent]) -> None:
-    row, last = connection.execute(
-        "SELECT id, last_event FROM runs WHERE run_id = ?", (run_id,)
-    ).fetchone()
-    connection.executemany(
-        "INSERT INTO events (run, number, type, data) VALUES (?, ?, ?, ?)",
-        [
-            (row, number, event["type"], to_json(event))
-            for number, event in enumerate(events, start=last + 1)
-        ],
-    )
-    connection.execute("UPDATE runs SET last_event = ? WHERE id = ?", (last + len(events), row))
+def _append(
+    connection: Connection,
+    tenant_id: str,
+    run_id: str,
+    events: Sequence[RunEvent],
+    *,
+    running_by: str | None = None,
+) -> bool:
+    """Store events with the next numbers; False, and nothing stored, where no run fits."""
+    found = connection.execute(
+        "UPDATE runs SET last_event = last_event + :count"
+        " WHERE tenant_id = :tenant AND run_id = :run"
+        " AND (:its_owner IS NULL OR (owner = :its_owner AND status = 'running'))"
+        " RETURNING id, last_event",
+        {"count": len(events), "tenant": tenant_id, "run": run_id, "its_owner": running_by},
+    ).fetchall()
+    for row, last in found:
+        connection.executemany(
+            "INSERT INTO events (run, number, type, data) VALUES (?, ?, ?, ?)",
+            [
+                (row, number, event["type"], to_json(event))
+                for number, event in enumerate(events, start=last - len(events) + 1)
+            ],
+        )
+    return bool(found)
 
 
 def _run(row: Row) -> ServerRun:
