@@ -59,7 +59,7 @@ def documents(texts: Texts, count: int, *, vectors: bool) -> Iterator[tuple[Docu
             "query": "retrieval at fifty thousand chunks",
             "rank": n % 20,
         }
-        page = Document(f"https://{host}/{n}", f"{n:06}", texts.text(6), "0" * 64, provenance)
+        page = Document(f"https://{host}/{n}", f"{n:06}", texts.text(6), f"{n:064x}", provenance)
         rows = texts.vectors(PER_DOCUMENT) if vectors else [None] * PER_DOCUMENT
         yield page, [Chunk(i, texts.text(), i, i, row) for i, row in enumerate(rows)]
 

@@ -12,6 +12,7 @@ import math
 import operator
 import re
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .lexicon import language_of, question_terms, words
@@ -163,7 +164,7 @@ def measure_parts(
     found = []
     for place in range(len(pages)) if places is None else places:
         read, similarity, alike = pool.read[place], measured[place], pool.wording[place]
-        stems = {stem_of[word] for word in (*read.title, *read.snippet)}
+        stems = {*map(stem_of.__getitem__, {*read.title, *read.snippet})}
         doubted = _doubted(identifiers, pages[place], stem_of) if identifiers else frozenset()
         own = WORDING.probability(0.0, alike)
         model = scale.probability(similarity, alike)
@@ -224,11 +225,21 @@ def _presence(stem: str, stems: AbstractSet[str], joined: str) -> float:
     if len(stem) < _SHORTEST_PART:
         return 0.0
     share, covered = 0.0, bytearray(len(stem))
-    for size in range(_SHORTEST_PART, len(stem)):
-        for part in {stem[place : place + size] for place in range(len(stem) - size + 1)} & stems:
-            place = stem.find(part)
-            covered[place : place + size] = b"\1" * size
+    for part in _parts(stem) & stems:
+        place = stem.find(part)
+        covered[place : place + len(part)] = b"\1" * len(part)
     if len(stem) > _SHORTEST_PART and stem in joined:
         share = len(stem) / min(len(other) for other in stems if stem in other)
     share = max(share, sum(covered) / len(stem))
     return _PART_WEIGHT * share if share >= _LEAST_PART else 0.0
+
+
+@lru_cache(maxsize=32)
+def _parts(stem: str) -> frozenset[str]:
+    """Return what a stem contains; of the longest stems some 1,000 short strings."""
+    return frozenset(
+        stem[start:end]
+        for start in range(len(stem))
+        for end in range(start + _SHORTEST_PART, len(stem) + 1)
+        if end - start < len(stem)
+    )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from .lexicon import language_of, question_terms, stem_finder, words
+from .lexicon import find_stems, language_of, question_terms, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,11 +139,13 @@ def judge_all(
     terms = question_terms(question)
     asked = [(term.stem, term.word, term.rarity if by_rarity else 1.0) for term in terms]
     weight = sum([rarity for _, _, rarity in asked]) or 1
-    stems_in = stem_finder({stem for stem, _, _ in asked}, language_of(question))
+    every = set(chain.from_iterable(chain.from_iterable(read)))
+    stem_of = find_stems({stem for stem, _, _ in asked}, language_of(question), every)
+    known = stem_of.keys()
     judged = []
     for page, (title, snippet, address) in zip(pages, read, strict=True):
-        in_title = set(stems_in(title))
-        found = in_title.union(stems_in(snippet), stems_in(address))
+        in_title = {stem_of[word] for word in known & title}
+        found = in_title | {stem_of[word] for word in (known & snippet) | (known & address)}
         matched = [each for each in asked if each[0] in found]
         coverage = sum([rarity for _, _, rarity in matched]) / weight
         titled = sum([rarity for stem, _, rarity in matched if stem in in_title]) / weight

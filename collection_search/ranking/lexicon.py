@@ -20,7 +20,7 @@ from .scripts import (
 from .stemming import STEMS, UNSTEMMED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 MAX_WORD_CHARS: Final = 100
 """German builds long words, but not this long."""
@@ -148,25 +148,19 @@ _usual_terms = lru_cache(maxsize=128)(_question_terms)
 """Caches the last questions: some 200 KiB, 8 MiB if all are long."""
 
 
-def stem_finder(
-    wanted: Collection[str], language: Language
-) -> Callable[[Iterable[str]], list[str]]:
-    """Return a function that lists the wanted stems among some words, in order.
+def find_stems(wanted: Collection[str], language: Language, among: Iterable[str]) -> dict[str, str]:
+    """Return the words among others that have a wanted stem, each with it.
 
-    >>> stem_finder({"task", "timeout"}, "en")(["the", "cancelled", "tasks"])
-    ['task']
+    >>> find_stems({"task", "timeout"}, "en", ["the", "cancelled", "tasks"])
+    {'tasks': 'task'}
     """
     known = STEMS[language]
     if any(stem >= _BEYOND_LATIN for stem in wanted):
-        return lambda among: [stem for word in among if (stem := known[word]) in wanted]
+        return {word: stem for word in among if (stem := known[word]) in wanted}
     # both stemmers keep a word's first letter, but for the dots of an umlaut
     initials = {stem[0] for stem in wanted}
     initials.update([umlaut for letter, umlaut in _UMLAUTS if letter in initials])
-
-    def found(among: Iterable[str]) -> list[str]:
-        return [stem for word in among if word[0] in initials and (stem := known[word]) in wanted]
-
-    return found
+    return {word: stem for word in among if word[0] in initials and (stem := known[word]) in wanted}
 
 
 def index_text(text: str) -> str:

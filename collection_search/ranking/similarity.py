@@ -57,13 +57,17 @@ class LexicalSimilarity:
 
 
 class _Grams(NamedTuple):
-    """How often each n-gram of some texts stands in each of them, by n-gram and text."""
+    """How often each n-gram of some texts stands in each of them: an entry per n-gram and text.
 
-    grams: Whole
-    """The number of the n-gram: they count from 0."""
+    The entries are in the order of the n-grams, which are numbered from 0, then of the texts.
+    """
+
+    starts: Whole
+    """The first entry of each n-gram, and the number of entries."""
     texts: Whole
+    """The text of each entry."""
     counts: Whole
-    """In how many of the text's words the n-gram is."""
+    """In how many of the text's words the n-gram is, per entry."""
     last: tuple[Whole, Whole]
     """The n-grams of the last text's words, and the words, counting from 0: each pair once."""
 
@@ -79,17 +83,17 @@ class _Grams(NamedTuple):
         pairs.sort()
         pairs = pairs[_is_new(pairs)]  # an n-gram may be twice in a word
         text_of = np.repeat(np.arange(len(texts)), [max(len(text), 1) for text in texts])
-        words, grams = pairs & ((1 << word_bits) - 1), pairs >> word_bits
+        words = pairs & ((1 << word_bits) - 1)
         words -= 1  # a border precedes the first one
-        is_gram = _is_new(grams)
-        numbers = is_gram.cumsum(dtype=np.int32)
-        numbers -= 1
-        owners = text_of.take(words)
-        starts = (is_gram | _is_new(owners)).nonzero()[0]
-        counts = np.diff(starts, append=pairs.size)
+        owners = text_of[words]
+        pairs >>= word_bits
+        is_gram = _is_new(pairs)
+        places = (is_gram | _is_new(owners)).nonzero()[0]
+        counts = np.diff(np.append(places, pairs.size))
+        starts = np.append(is_gram[places].nonzero()[0], places.size)
         own = (owners == len(texts) - 1).nonzero()[0]
-        last = numbers.take(own), words.take(own)
-        return cls(numbers.take(starts), owners.take(starts), counts, last)
+        last = places[starts[:-1]].searchsorted(own, "right") - 1, words[own]
+        return cls(starts, owners[places], counts, last)
 
 
 def _code_points(text: str) -> tuple[Whole, int]:
@@ -119,32 +123,35 @@ def _all_grams(
         grams = grams[:-1] << char_bits | chars[size - 1 :]
         bits += char_bits
         fits = fits[:-1] & (inside[size - 2 : -1] if size > _SIZES[0] else True)
-        places = fits.nonzero()[0]
-        tagged = grams.take(places)
-        tagged += (size - 2) << (_KEY_BITS - 2 - word_bits)  # no two sizes have a number in common
-        tagged <<= word_bits
-        tagged |= word.take(places + 1)
-        found.append(tagged)
+        tagged = grams << word_bits
+        tagged |= word[1 : 1 + tagged.size]
+        tagged |= (size - 2) << (_KEY_BITS - 2)  # no two sizes have a number in common
+        found.append(tagged[fits])
     return np.concatenate(found)
 
 
 def _cosines(found: _Grams, texts: int, rarities: Weights | None) -> list[float]:
     """Return the cosine of each text with the last one, the question."""
-    n, grams = texts - 1, found.grams
-    if not len(found.last[0]) or grams.size == 0:
+    n = texts - 1
+    asked = found.last[0]
+    if not len(asked):
         return [0.0] * n
-    kinds = int(grams[-1]) + 1
-    mine = found.texts == n
-    frequencies = np.bincount(grams, minlength=kinds) - np.bincount(grams[mine], minlength=kinds)
+    entries = np.diff(found.starts)  # of each n-gram
+    frequencies = entries.copy()
+    frequencies[asked] = entries[asked] - 1  # the question is no text of the pool
     by_frequency = np.log((1 + n) / (1 + np.arange(n + 1))) + 1
-    idf = by_frequency.take(frequencies)
-    by_count = 1 + np.log(np.arange(1, int(found.counts.max()) + 1))
-    weights = by_count.take(found.counts - 1)
-    weights *= idf.take(grams)
-    wanted = _wanted(found, kinds, rarities, idf)
-    shared = (wanted > 0).take(grams).nonzero()[0]
-    products = weights.take(shared) * wanted.take(grams.take(shared))
-    dots = np.bincount(found.texts.take(shared), products, minlength=texts)[:n]
+    idf = by_frequency[frequencies]
+    weights = idf.repeat(entries)
+    several = (found.counts > 1).nonzero()[0]
+    counts = found.counts[several]
+    weights[several] *= (1 + np.log(np.arange(1, int(found.counts.max()) + 1)))[counts - 1]
+    wanted = _wanted(found, len(entries), rarities, idf)
+    hits = wanted.nonzero()[0]
+    sizes = entries[hits]
+    places = sizes.cumsum()
+    shared = (found.starts[hits] + sizes - places).repeat(sizes) + np.arange(places[-1])
+    products = weights[shared] * wanted[hits].repeat(sizes)
+    dots = np.bincount(found.texts[shared], products, minlength=texts)[:n]
     weights *= weights
     squares = np.bincount(found.texts, weights, minlength=texts)[:n]
     norms = np.sqrt(squares * np.square(wanted).sum())  # a product would wake BLAS's threads
