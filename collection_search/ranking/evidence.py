@@ -163,11 +163,11 @@ def measure_parts(
     identifiers = _IDENTIFIER.findall(question.casefold())
     found = []
     for place in range(len(pages)) if places is None else places:
-        read, similarity, alike = pool.read[place], measured[place], pool.wording[place]
-        stems = {*map(stem_of.__getitem__, {*read.title, *read.snippet})}
-        doubted = _doubted(identifiers, pages[place], stem_of) if identifiers else frozenset()
+        page, alike = pages[place], pool.wording[place]
+        stems = {*map(stem_of.__getitem__, {*words(page.title), *words(page.snippet)})}
+        doubted = _doubted(identifiers, page, stem_of) if identifiers else frozenset()
         own = WORDING.probability(0.0, alike)
-        model = scale.probability(similarity, alike)
+        model = scale.probability(measured[place], alike)
         found.append(EvidenceParts(share_covered(terms, stems, doubted), own, model))
     return found
 

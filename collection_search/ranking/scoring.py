@@ -154,8 +154,6 @@ class JudgedPool(NamedTuple):
     """Pages with their scores by words, before a model's similarities are known."""
 
     pages: tuple[PageText, ...]
-    read: tuple[PageWords, ...]
-    """Their words."""
     wording: tuple[float, ...]
     """Lexical similarity per page, 0 to 1."""
     parts: tuple[Points, ...]
@@ -182,15 +180,13 @@ def forget_pools() -> None:
 
 @lru_cache(maxsize=8)
 def _judged(question: str, pages: tuple[PageText, ...], is_literal: bool) -> JudgedPool:  # noqa: FBT001
-    read = tuple([PageWords.of(page) for page in pages])
+    read = [PageWords.of(page) for page in pages]
     by_rarity = not is_literal
     wording = LexicalSimilarity(by_rarity=by_rarity).of_words(
         question, [[*each.title, *each.snippet] for each in read]
     )
     parts = judge_all(question, pages, read, by_rarity=by_rarity)
-    return JudgedPool(
-        pages, read, tuple(wording), tuple(parts), is_literal, question_terms(question)
-    )
+    return JudgedPool(pages, tuple(wording), tuple(parts), is_literal, question_terms(question))
 
 
 def rank_pool(

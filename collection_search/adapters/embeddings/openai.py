@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
+from anyio.lowlevel import RunVar
 from pybase64 import b64decode
 
 from ...contracts.collection import Embedded
@@ -22,7 +24,7 @@ from ..models.single_retry import retry_once
 from .batches import clean_texts, empty_vectors, unit_vectors, unusable_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from httpx import AsyncClient
     from pydantic import SecretStr
@@ -36,10 +38,13 @@ MAX_BATCH_CHARS: Final = 250_000
 """Limits of one request; OpenAI refuses more inputs, and more than 300,000 tokens."""
 _AT_ONCE: Final = 4
 """Concurrent requests of one call."""
+MAX_REQUESTS: Final = 48
+"""Concurrent requests of one event loop: each answer is large, and waits in memory to be read."""
 _MAX_BYTES: Final = 128 * 1024 * 1024
 _QUICK_BYTES: Final = 1024 * 1024
 """A larger answer is read in a thread: it takes more than a few milliseconds."""
 _KEY: Final = "COLLECTION_SEARCH_EMBEDDINGS_API_KEY"
+_turns: RunVar[asyncio.Semaphore] = RunVar("embedding_requests")
 
 
 class OpenAIEmbedder:
@@ -143,35 +148,37 @@ class OpenAIEmbedder:
         body: dict[str, Any] = {"model": self._model, "input": texts}
         if self._dimensions:
             body["dimensions"] = self._dimensions
-        requests.begin()
-        answer = await self._answer(body)
-        if len(answer) > _QUICK_BYTES:
-            read = await compute(self._read, answer, len(texts))
-        else:
-            read = self._read(answer, len(texts))
+        until = asyncio.get_running_loop().time() + self._timeout_s
+        async with _turn(until):
+            requests.begin()
+            answer = await self._answer(body, until)
+            if len(answer) > _QUICK_BYTES:
+                read = await compute(self._read, answer, len(texts))
+            else:
+                read = self._read(answer, len(texts))
         requests.pay(Tokens(read.input_tokens, 0))
         self._dimension = read.vectors.shape[1]
         return read
 
-    async def _answer(self, body: dict[str, Any]) -> bytes:
+    async def _answer(self, body: dict[str, Any], until: float) -> bytes:
         """Return the answer, in base64 where the endpoint accepts that.
 
         A first request that is refused for any reason is tried once without it.
         """
         if self._takes_base64 is not False:
             try:
-                answer = await self._post(body | {"encoding_format": "base64"})
+                answer = await self._post(body | {"encoding_format": "base64"}, until)
             except EndpointError as error:
                 if self._takes_base64 or error.status_code not in {400, 422}:
                     raise
             else:
                 self._takes_base64 = True
                 return answer
-        answer = await self._post(body)
+        answer = await self._post(body, until)
         self._takes_base64 = False
         return answer
 
-    async def _post(self, body: dict[str, Any]) -> bytes:
+    async def _post(self, body: dict[str, Any], until: float) -> bytes:
         """Return the answer to a request, which a busy endpoint is sent twice."""
 
         async def post(timeout_s: float) -> bytes:
@@ -179,7 +186,6 @@ class OpenAIEmbedder:
                 "embeddings", body, timeout_s=timeout_s, max_bytes=_MAX_BYTES
             )
 
-        until = asyncio.get_running_loop().time() + self._timeout_s
         return await retry_once(post, until=until)
 
     def _read(self, body: bytes, count: int) -> Embedded:
@@ -195,6 +201,24 @@ class OpenAIEmbedder:
     @property
     def _subject(self) -> str:
         return f"The embedding model {self._model}"
+
+
+@asynccontextmanager
+async def _turn(until: float) -> AsyncIterator[None]:
+    """Wait for one of the requests that may be under way, until the event loop's time `until`."""
+    try:
+        turns = _turns.get()
+    except LookupError:
+        turns = asyncio.Semaphore(MAX_REQUESTS)
+        _turns.set(turns)
+    async with asyncio.timeout_at(until):
+        await turns.acquire()
+    try:
+        if asyncio.get_running_loop().time() >= until:
+            raise TimeoutError  # a request without time would have no limit
+        yield
+    finally:
+        turns.release()
 
 
 def _named(model: str) -> tuple[str, int | None]:

@@ -19,6 +19,7 @@ from support.waiting import wait_until_async
 from collection_search.adapters.embeddings.openai import (
     MAX_BATCH_CHARS,
     MAX_INPUTS,
+    MAX_REQUESTS,
     OpenAIEmbedder,
 )
 from collection_search.errors import ConfigError, ModelError
@@ -285,6 +286,23 @@ async def test_cancelling_a_run_cancels_the_call():
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+
+
+async def test_requests_beyond_the_most_wait_for_their_turn():
+    """One that waits is sent when another one ends, or fails when its own time is over."""
+    with OpenAIServer(latency_s=30) as server:
+        model = embedder(server, model_timeout_s=30.0)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(model.embed(TEXTS)) for _ in range(MAX_REQUESTS + 1)]
+            await wait_until_async(lambda: len(server.requests) >= MAX_REQUESTS)
+            told = await failure(embedder(server, model_timeout_s=0.2))
+            assert "did not answer within 0.2 s" in told
+            assert len(server.requests) == MAX_REQUESTS
+            tasks[0].cancel()
+            await wait_until_async(lambda: len(server.requests) > MAX_REQUESTS)
+            for task in tasks:
+                task.cancel()
+    assert len(server.requests) == MAX_REQUESTS + 1
 
 
 @pytest.mark.parametrize(
