@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from collection_search.errors import StoreError
-from collection_search.server.runs.event_writer import EventWriter
+from collection_search.server.runs.event_writer import write_events
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,14 +23,9 @@ class SlowStore:
         self.writes: list[list[int]] = []
         self.released = asyncio.Event()
         self.failure: Exception | None = None
-        self.has_ended = True
 
     async def store(self, events: Sequence[RunEvent]) -> None:
-        self.has_ended = False
-        try:
-            await self.released.wait()
-        finally:
-            self.has_ended = True
+        await self.released.wait()
         if self.failure is not None:
             raise self.failure
         self.writes.append([event["completed"] for event in events])
@@ -43,56 +38,92 @@ def event(number: int) -> RunEvent:
 async def test_events_are_stored_in_their_order() -> None:
     store = SlowStore()
     store.released.set()
-    writer = EventWriter(store.store)
-    for number in range(9):
-        writer.add(event(number))
-        if number % 3 == 0:
-            await asyncio.sleep(0.01)
-    await writer.flush()
+    async with write_events(store.store) as writer:
+        for number in range(9):
+            writer.add(event(number))
+            if number % 3 == 0:
+                await asyncio.sleep(0.01)
     assert [number for write in store.writes for number in write] == list(range(9))
 
 
 async def test_events_that_come_during_a_write_are_stored_together() -> None:
     store = SlowStore()
-    writer = EventWriter(store.store)
-    writer.add(event(0))
-    await asyncio.sleep(0)  # the first write begins
-    for number in range(1, 6):
-        writer.add(event(number))
-    store.released.set()
-    await writer.flush()
+    async with write_events(store.store) as writer:
+        writer.add(event(0))
+        await asyncio.sleep(0)  # the first write begins
+        for number in range(1, 6):
+            writer.add(event(number))
+        store.released.set()
     assert store.writes == [[0], [1, 2, 3, 4, 5]]
 
 
-@pytest.mark.parametrize("at", ["the next event", "the end"])
-async def test_the_run_learns_of_a_failed_write(at: str) -> None:
+async def test_a_failed_write_interrupts_the_run() -> None:
     store = SlowStore()
     store.failure = StoreError("The disk is full.")
     store.released.set()
-    writer = EventWriter(store.store)
-    writer.add(event(0))
-    await asyncio.sleep(0.01)
+
+    async def run() -> None:
+        async with write_events(store.store) as writer:
+            writer.add(event(0))
+            await asyncio.sleep(30)
+            pytest.fail("the run went on")
+
     with pytest.raises(StoreError, match="disk is full"):
-        writer.add(event(1)) if at == "the next event" else await writer.flush()
-    await writer.stop()
+        await run()
     assert store.writes == []
 
 
-async def test_no_write_goes_on_when_the_writer_has_stopped() -> None:
+async def test_the_last_write_may_fail() -> None:
     store = SlowStore()
-    writer = EventWriter(store.store)
-    writer.add(event(0))
+    store.failure = StoreError("The disk is full.")
+
+    async def run() -> None:
+        async with write_events(store.store) as writer:
+            writer.add(event(0))
+            store.released.set()
+
+    with pytest.raises(StoreError, match="disk is full"):
+        await run()
+
+
+async def test_events_of_a_run_that_fails_are_stored_before_its_error_is_raised() -> None:
+    store = SlowStore()
+    cause = OSError("cause")
+
+    async def run() -> None:
+        async with write_events(store.store) as writer:
+            writer.add(event(0))
+            await asyncio.sleep(0)
+            writer.add(event(1))
+            asyncio.get_running_loop().call_later(0.01, store.released.set)
+            raise ValueError("failed") from cause
+
+    with pytest.raises(ValueError, match="failed") as caught:
+        await run()
+    assert caught.value.__cause__ is cause
+    assert store.writes == [[0], [1]]
+
+
+@pytest.mark.parametrize("failure", [None, StoreError("The run has ended.")])
+async def test_events_of_a_cancelled_run_are_stored(failure: Exception | None) -> None:
+    """Whether the run has still a place for them or not, it ends as a cancelled one."""
+    store = SlowStore()
+    store.failure = failure
+
+    async def run() -> None:
+        async with write_events(store.store) as writer:
+            writer.add(event(0))
+            await asyncio.sleep(30)
+
+    task = asyncio.create_task(run())
     await asyncio.sleep(0)
-    writer.add(event(1))
-    assert not store.has_ended
-    await writer.stop()
-    assert store.has_ended
-    store.released.set()
-    await asyncio.sleep(0.01)
-    assert store.writes == []
+    task.cancel()
+    asyncio.get_running_loop().call_later(0.01, store.released.set)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert store.writes == ([] if failure else [[0]])
 
 
 async def test_a_writer_without_events_ends_at_once() -> None:
-    writer = EventWriter(SlowStore().store)
-    await writer.flush()
-    await writer.stop()
+    async with write_events(SlowStore().store):
+        pass

@@ -132,6 +132,16 @@ async def test_a_failing_provider_is_an_outcome(settings: Settings) -> None:
     assert end["output"]["search"]["errors"]
 
 
+async def test_a_run_that_fails_tells_its_last_event(settings: Settings) -> None:
+    """The node that failed is named before the run's end, in each of several runs."""
+    async with served(context_with(settings, "no-such-provider")) as server:
+        runs = [await server.start(**INPUT) for _ in range(10)]
+        events = await asyncio.gather(*(server.events(run["run_id"]) for run in runs))
+    for told in events:
+        assert [event.kind for event in told[-3:]] == ["node_failed", "run_status", "end"]
+        assert (told[-1].data["status"], told[-2].data["status"]) == ("failed", "failed")
+
+
 async def test_fifty_runs_at_once_end_well(settings: Settings) -> None:
     """More than the tenant's share wait for their turn; none is refused."""
     adapter = ScriptedAdapter(good_pages())

@@ -6,9 +6,9 @@ import asyncio
 import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
-from anyio.lowlevel import RunVar
 from pybase64 import b64decode
 
 from ...contracts.collection import Embedded
@@ -39,12 +39,11 @@ MAX_BATCH_CHARS: Final = 250_000
 _AT_ONCE: Final = 4
 """Concurrent requests of one call."""
 MAX_REQUESTS: Final = 48
-"""Concurrent requests of one event loop: each answer is large, and waits in memory to be read."""
+"""Concurrent requests of an embedder: each answer is large, and waits in memory to be read."""
 _MAX_BYTES: Final = 128 * 1024 * 1024
 _QUICK_BYTES: Final = 1024 * 1024
 """A larger answer is read in a thread: it takes more than a few milliseconds."""
 _KEY: Final = "COLLECTION_SEARCH_EMBEDDINGS_API_KEY"
-_turns: RunVar[asyncio.Semaphore] = RunVar("embedding_requests")
 
 
 class OpenAIEmbedder:
@@ -73,6 +72,9 @@ class OpenAIEmbedder:
         self._timeout_s = timeout_s
         self._remedies = remedies or Remedies()
         self._takes_base64: bool | None = None
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+            WeakKeyDictionary()
+        )
 
     @classmethod
     def from_settings(
@@ -148,10 +150,9 @@ class OpenAIEmbedder:
         body: dict[str, Any] = {"model": self._model, "input": texts}
         if self._dimensions:
             body["dimensions"] = self._dimensions
-        until = asyncio.get_running_loop().time() + self._timeout_s
-        async with _turn(until):
+        async with self._turn():
             requests.begin()
-            answer = await self._answer(body, until)
+            answer = await self._answer(body)
             if len(answer) > _QUICK_BYTES:
                 read = await compute(self._read, answer, len(texts))
             else:
@@ -160,25 +161,36 @@ class OpenAIEmbedder:
         self._dimension = read.vectors.shape[1]
         return read
 
-    async def _answer(self, body: dict[str, Any], until: float) -> bytes:
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Wait for one of the requests that may be under way, as long as for an answer."""
+        turns = self._turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MAX_REQUESTS))
+        async with asyncio.timeout(self._timeout_s):
+            await turns.acquire()
+        try:
+            yield
+        finally:
+            turns.release()
+
+    async def _answer(self, body: dict[str, Any]) -> bytes:
         """Return the answer, in base64 where the endpoint accepts that.
 
         A first request that is refused for any reason is tried once without it.
         """
         if self._takes_base64 is not False:
             try:
-                answer = await self._post(body | {"encoding_format": "base64"}, until)
+                answer = await self._post(body | {"encoding_format": "base64"})
             except EndpointError as error:
                 if self._takes_base64 or error.status_code not in {400, 422}:
                     raise
             else:
                 self._takes_base64 = True
                 return answer
-        answer = await self._post(body, until)
+        answer = await self._post(body)
         self._takes_base64 = False
         return answer
 
-    async def _post(self, body: dict[str, Any], until: float) -> bytes:
+    async def _post(self, body: dict[str, Any]) -> bytes:
         """Return the answer to a request, which a busy endpoint is sent twice."""
 
         async def post(timeout_s: float) -> bytes:
@@ -186,6 +198,7 @@ class OpenAIEmbedder:
                 "embeddings", body, timeout_s=timeout_s, max_bytes=_MAX_BYTES
             )
 
+        until = asyncio.get_running_loop().time() + self._timeout_s
         return await retry_once(post, until=until)
 
     def _read(self, body: bytes, count: int) -> Embedded:
@@ -201,24 +214,6 @@ class OpenAIEmbedder:
     @property
     def _subject(self) -> str:
         return f"The embedding model {self._model}"
-
-
-@asynccontextmanager
-async def _turn(until: float) -> AsyncIterator[None]:
-    """Wait for one of the requests that may be under way, until the event loop's time `until`."""
-    try:
-        turns = _turns.get()
-    except LookupError:
-        turns = asyncio.Semaphore(MAX_REQUESTS)
-        _turns.set(turns)
-    async with asyncio.timeout_at(until):
-        await turns.acquire()
-    try:
-        if asyncio.get_running_loop().time() >= until:
-            raise TimeoutError  # a request without time would have no limit
-        yield
-    finally:
-        turns.release()
 
 
 def _named(model: str) -> tuple[str, int | None]:

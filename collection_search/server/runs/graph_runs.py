@@ -17,7 +17,7 @@ from ...nodes.summary_sentences import summarize
 from ...runtime.concurrency import offload
 from ...text.redaction import error_message, redact_error
 from .caller_choices import read_run_choices
-from .event_writer import EventWriter
+from .event_writer import write_events
 from .masking import RunMask
 
 if TYPE_CHECKING:
@@ -126,14 +126,12 @@ class GraphRuns:
             stream_mode="custom",
             durability=_DURABILITY[run.graph],
         )
-        writer = EventWriter(partial(self._tell, run, masks))
-        try:
-            async with aclosing(cast("AsyncGenerator[Any, None]", stream)) as events:
-                async for event in events:  # a lost run has written its last when it is closed
-                    writer.add(event)
-            await writer.flush()
-        finally:
-            await writer.stop()
+        async with (
+            write_events(partial(self._tell, run, masks)) as writer,
+            aclosing(cast("AsyncGenerator[Any, None]", stream)) as events,
+        ):
+            async for event in events:  # a lost run has written its last when it is closed
+                writer.add(event)
         return await offload(_result, run, await graph.aget_state(config), masks)
 
 
