@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
 """Limit of the decoded bytes of one answer."""
+_LEAST_S: Final = 0.001
+"""Time of a call that has none left: to aiohttp 0 means no limit."""
 KEEP_ALIVE_S: Final = 60.0
 """After this time an unused connection is closed."""
 USER_AGENT: Final = "collection-search"
@@ -231,7 +233,7 @@ def _call(connections: _Connections, request: HttpRequest, timeout_s: float) -> 
         data=data,
         allow_redirects=False,
         proxy=connections.proxy_for(request.url),
-        timeout=aiohttp.ClientTimeout(total=timeout_s),
+        timeout=aiohttp.ClientTimeout(total=max(timeout_s, _LEAST_S)),
     )
 
 

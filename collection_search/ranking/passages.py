@@ -56,37 +56,35 @@ def choose_passages(candidates: Sequence[ScoredChunk], k: int) -> list[JoinedChu
     5 points worse. No two passages of a document share text.
     """
     runs: list[list[ScoredChunk]] = []
-    of_text: dict[str, list[list[ScoredChunk]]] = {}
     for candidate in candidates:
         if len(runs) >= k and candidate.score < runs[k - 1][0].score - DISPLACED_WITHIN:
             break
-        _add(runs, of_text.setdefault(_text_of(candidate.found.document), []), candidate)
+        _add(runs, candidate)
     standing = [(_text_of(run[0].found.document), run[0].score) for run in runs]
     return _apart([_span(runs[place]) for place in _mixed(standing, k)])
 
 
-def _add(
-    runs: list[list[ScoredChunk]], of_text: list[list[ScoredChunk]], candidate: ScoredChunk
-) -> None:
+def _add(runs: list[list[ScoredChunk]], candidate: ScoredChunk) -> None:
     """Add a chunk, no better than those before, to the run that it continues or as a new one.
 
-    The first chunk of a run is its best, and the runs are in the order of these. `of_text` are
-    those of the chunk's text.
+    The first chunk of a run is its best, and the runs are in the order of these.
     """
-    near = [run for run in of_text if _joins(run, candidate)]
+    text = _text_of(candidate.found.document)
+    near = [
+        run for run in runs if _text_of(run[0].found.document) == text and _joins(run, candidate)
+    ]
     if not near:
         runs.append([candidate])
-        of_text.append(runs[-1])
         return
     near[0].append(candidate)
     for other in near[1:]:  # the chunk stood between both
         if len(near[0]) + len(other) <= MAX_JOINED:
             near[0].extend(other)
             runs.remove(other)
-            of_text.remove(other)
 
 
 def _joins(run: Sequence[ScoredChunk], candidate: ScoredChunk) -> bool:
+    """Return whether a chunk continues a run of its own text."""
     return (
         len(run) < MAX_JOINED
         and candidate.score >= run[0].score - JOINED_WITHIN

@@ -140,6 +140,15 @@ async def test_a_slow_answer_is_a_timeout(server, transmit):
     assert "did not answer within 0.05 s" in str(error)
 
 
+@pytest.mark.parametrize("timeout_s", [0.0, -1.0])
+async def test_no_time_left_is_a_timeout(server, transmit, timeout_s):
+    """It is never a call without a limit."""
+    server.fail("held")
+    async with asyncio.timeout(PATIENCE_S):
+        error = await error_of(transmit, server, timeout_s=timeout_s)
+    assert error.kind == "timeout"
+
+
 @pytest.mark.slow
 @over_the_wire
 async def test_a_connection_that_is_not_accepted_is_a_timeout(transmit):

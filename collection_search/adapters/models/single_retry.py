@@ -19,8 +19,6 @@ _BUSY: Final = frozenset({429, 503, 529})
 """Throttled, unavailable, overloaded: refused before any work was done, and never billed."""
 _BACKOFF_S: Final = (0.5, 1.0)
 """Range of the wait where the endpoint names none; requests at the same time spread in it."""
-_LEAST_S: Final = 0.001
-"""Time of a retry after a wait that took all: 0 would be no limit."""
 _NONE_NAMED: Final = object()
 
 
@@ -39,7 +37,7 @@ async def retry_once(call: Callable[[float], Awaitable[Answer]], *, until: float
         if wait_s is None or now() + wait_s >= until:
             raise
     await asyncio.sleep(wait_s)
-    return await call(max(until - now(), _LEAST_S))
+    return await call(until - now())
 
 
 def retries_itself(model: Any) -> bool:
