@@ -42,7 +42,7 @@ class Session:
         self._folder = folder
         self._cwd = folder
         self._programs = folder / ".venv" / "bin"
-        self._lock = FileLock(folder.parent.parent / "doc-server.lock")
+        self._lock = FileLock(folder.parents[2] / "doc-server.lock")  # of all workers of the suite
         self._variables = self._surroundings() | dict(variables)
         self._open = ExitStack()
         self._python: subprocess.Popen[str] | None = None
