@@ -40,27 +40,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAME: Final = "collection-search"
-COMMANDS: Final = (
-    "run",
-    "review",
-    "decisions",
-    "search",
-    "ask",
-    "coverage",
-    "page",
-    "collections",
-    "corpus",
-    "ingest",
-    "worker",
-    "serve",
-    "mcp",
-    "costs",
-    "eval",
-    "keys",
-    "tokens",
-    "migrate",
-    "doctor",
-)
+COMMANDS: Final = {
+    "run": "Search, rank what was found and, if asked, ingest the best.",
+    "review": "List, show and decide the runs that wait for a person.",
+    "decisions": "Count or export what people decided in reviews.",
+    "search": "Search once, without ranking and without a collection.",
+    "ask": "Answer a question from a collection, with sources.",
+    "coverage": "Verify what a collection answers, and list what is missing.",
+    "page": "Print the text of one web page or PDF.",
+    "collections": "List the collections; export, refresh or delete one.",
+    "corpus": "List the folders of the offline search; add or remove one.",
+    "ingest": "Add pages to a collection; try failed ones again.",
+    "worker": "Fetch and ingest what waits in the ledger, until interrupted.",
+    "serve": "Serve the page and its API on this machine until Ctrl-C.",
+    "mcp": "Serve web search and collections to agents, as an MCP server.",
+    "costs": "Tell what searches, models and embeddings cost.",
+    "eval": "Judge the ranking on labelled data.",
+    "keys": "Keep keys in the system keyring; list where each comes from.",
+    "tokens": "Issue, list and remove the tokens of the server's callers.",
+    "migrate": "Carry all data over from the embedded files to PostgreSQL.",
+    "doctor": "Check providers, models, store, tracing and web_search.",
+}
+"""Each sub-command with the first sentence of its help, in the order of the help."""
 _MODULES: Final = {"eval": "evaluate"}
 """Modules whose name differs from their sub-command."""
 
@@ -75,6 +76,21 @@ class Commands(SuggestingGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """Return the sub-command, or None for an unknown name."""
         return _command(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the sub-commands of the help, without importing any."""
+        _summaries().format_commands(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Return the sub-commands and options that begin so, without importing any."""
+        summaries = _summaries(self.params)
+        return summaries.shell_complete(typer.Context(summaries, parent=ctx), incomplete)
+
+
+def _summaries(params: Any = None) -> typer.core.TyperGroup:
+    """Return a group of commands that have no more than name and summary."""
+    commands = [typer.core.TyperCommand(name, help=told) for name, told in COMMANDS.items()]
+    return typer.core.TyperGroup(commands=commands, params=params)
 
 
 app = typer.Typer(cls=Commands, rich_markup_mode=None)

@@ -60,6 +60,13 @@ def test_each_help_ends_with_an_example(command: Invoke, path: str) -> None:
         assert not hasattr(context.command, "list_commands") or len(arguments) == 1
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_summary_is_the_first_sentence_of_its_help(name: str) -> None:
+    """The help of the command lists summaries, so that it need not import sub-commands."""
+    sub_command = typer.main.get_command(app).get_command(None, name)  # type: ignore[attr-defined, arg-type]
+    assert sub_command.get_short_help_str(COLUMNS) == COMMANDS[name]
+
+
 def test_there_is_no_example_of_another_command() -> None:
     """Examples of a command that was renamed would never be shown."""
     assert EXAMPLES.keys() == {*PATHS}

@@ -22,12 +22,16 @@ finally:
 """
 
 
-def python(program: str, *arguments: str) -> tuple[str, set[str]]:
-    """Return what a fresh interpreter prints, and the packages that it loaded."""
+def python(program: str, *arguments: str, **variables: str) -> tuple[str, set[str]]:
+    """Return what a fresh interpreter prints, and the packages and modules that it loaded."""
     ended = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program, *arguments],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    return ended.stdout, {name.partition(".")[0] for name in ended.stderr.split()}
+    return ended.stdout, set(ended.stderr.split())
 
 
 @pytest.mark.slow
@@ -39,6 +43,30 @@ def test_help_is_plain_and_light(arguments: list[str]) -> None:
     assert loaded.isdisjoint(HEAVY), loaded.intersection(HEAVY)
     assert out.isascii()
     assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables"),
+    [
+        (["--help"], {}),
+        (
+            [],
+            {
+                "_COLLECTION_SEARCH_COMPLETE": "complete_bash",
+                "COMP_WORDS": "collection-search co",
+                "COMP_CWORD": "1",
+            },
+        ),
+    ],
+    ids=["help", "completion"],
+)
+def test_a_list_of_sub_commands_imports_none(
+    arguments: list[str], variables: dict[str, str]
+) -> None:
+    """A shell asks for their names at every press of the key."""
+    out, loaded = python(HELP, *arguments, **variables)
+    assert "coverage" in out
+    assert loaded.isdisjoint(f"collection_search.cli.{name}" for name in COMMANDS)
 
 
 @pytest.mark.slow
