@@ -62,7 +62,7 @@ def _by_both(
 ) -> dict[int, float]:
     """Return the fused scores of the best by words and of the best by vectors, by chunk id."""
     documents = None if wanted is None else wanted.documents(connection)
-    compared = cache.compare(connection, collection, vector, documents)
+    compared = cache.compare(connection, collection, vector, documents, limit=limit)
     words = WordSearch(connection, collection, stems)
     pool = max(limit, WORD_POOL)
     if documents is None:
@@ -73,7 +73,7 @@ def _by_both(
     else:  # no chunk has a vector
         scores = words.of_documents(pool, documents)
     near = compared.cosines()
-    near.sharpen(connection, vector.reshape(-1), [*scores][:limit], limit)
+    near.sharpen(connection, vector.reshape(-1), [*scores][:limit])
     return fuse_scores(scores, near, limit)
 
 

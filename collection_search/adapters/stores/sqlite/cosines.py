@@ -23,29 +23,36 @@ class RoughCosines(Cosines):
     """Cosines that may be wrong by a known error, until they are sharpened."""
 
     def __init__(
-        self, ids: NDArray[np.int64], values: NDArray[np.float32], *, error: float = 0.0
+        self,
+        ids: NDArray[np.int64],
+        values: NDArray[np.float32],
+        *,
+        limit: int,
+        error: float = 0.0,
     ) -> None:
+        """Find the candidates for the `limit` nearest; no value is wrong by more than `error`."""
         super().__init__(ids, values)
-        self._error = error
-        """The most that a value is wrong by."""
+        self._is_exact = not error
+        least = self._least(limit) - error if 0 < limit < len(ids) else -np.inf
+        self._candidates = np.flatnonzero(values >= least)
 
     def sharpen(
-        self,
-        connection: SQLiteConnection,
-        vector: NDArray[np.float32],
-        chunks: Iterable[int],
-        limit: int,
+        self, connection: SQLiteConnection, vector: NDArray[np.float32], chunks: Iterable[int]
     ) -> None:
-        """Read the vectors of these chunks, and of all that may be among the nearest.
+        """Read the vectors of these chunks and of the candidates.
 
         From then on their cosines are exact, and so is which ones are the nearest.
         """
-        if not self._error:
+        if self._is_exact:
             return
-        doubt = self._values >= (self._least(limit) - self._error if limit < len(self) else -np.inf)
-        places = np.union1d(np.flatnonzero(doubt), self._places([*chunks]))
+        places = np.union1d(self._candidates, self._places([*chunks]))
         stored = load_vectors(connection, self._ids[places], vector.size)
         self._values[places] = np.einsum("ij,j->i", stored, vector)  # BLAS would wake its threads
+
+    def best(self, limit: int) -> list[int]:
+        """Return the ids of the nearest, at most as many as there were to be candidates for."""
+        candidates = self._candidates
+        return Cosines(self._ids[candidates], self._values[candidates]).best(limit)
 
     def _places(self, chunks: Sequence[int]) -> NDArray[np.intp]:
         """Return the places of those of the chunks that have a cosine."""

@@ -121,8 +121,12 @@ class VectorCache:
         collection: int,
         vector: Vectors,
         documents: Sequence[int] | None = None,
+        *,
+        limit: int,
     ) -> Comparison:
         """Return the cosines of the collection's chunks, all or those of these documents.
+
+        `limit` is how many of the nearest are wanted.
 
         Raises StoreError for a vector of another size than theirs, or one that is not finite.
         """
@@ -136,10 +140,10 @@ class VectorCache:
 
         def coded() -> RoughCosines:
             values, error = matrix.compare(one, places)
-            return RoughCosines(ids, values, error=error)
+            return RoughCosines(ids, values, limit=limit, error=error)
 
         if not matrix.blocks:
-            exact = RoughCosines(ids, matrix.scan(connection, one, places))
+            exact = RoughCosines(ids, matrix.scan(connection, one, places), limit=limit)
             return Comparison(ids, lambda: exact)
         if len(ids) * matrix.size < ALONE_BYTES:
             return Comparison(ids, coded)

@@ -35,8 +35,8 @@ def connection() -> Iterator[sqlite3.Connection]:
 def test_the_nearest_are_exact(connection: sqlite3.Connection, limit: int) -> None:
     """Whatever the error, as long as no value is wrong by more."""
     values = EXACT + NUMBERS.uniform(-0.02, 0.02, len(EXACT)).astype(np.float32)
-    near = RoughCosines(IDS, values, error=0.04)
-    near.sharpen(connection, QUESTION, [int(IDS[7]), 2, 5000], limit)
+    near = RoughCosines(IDS, values, limit=limit, error=0.04)
+    near.sharpen(connection, QUESTION, [int(IDS[7]), 2, 5000])
     best = IDS[np.argsort(-EXACT)[:limit]].tolist()
     assert sorted(near.best(limit)) == sorted(best)
     found = near.of([*best, int(IDS[7]), 2, 5000])
@@ -47,8 +47,8 @@ def test_the_nearest_are_exact(connection: sqlite3.Connection, limit: int) -> No
 def test_exact_ones_are_not_read_again(connection: sqlite3.Connection) -> None:
     """They came from the database."""
     connection.execute("DROP TABLE chunks")
-    near = RoughCosines(IDS, EXACT.copy())
-    near.sharpen(connection, QUESTION, [1], 10)
+    near = RoughCosines(IDS, EXACT.copy(), limit=10)
+    near.sharpen(connection, QUESTION, [1])
     assert near.best(1) == [7]
 
 
@@ -62,10 +62,10 @@ def test_what_fails_beside_is_raised_where_it_is_awaited() -> None:
     assert len(compared) == 500
     with pytest.raises(OSError, match="the disk fails"):
         compared.cosines()
-    assert Comparison.begun(IDS, lambda: RoughCosines(IDS, EXACT)).cosines().best(1) == [7]
+    assert Comparison.begun(IDS, lambda: RoughCosines(IDS, EXACT, limit=1)).cosines().best(1) == [7]
 
 
 def test_marks() -> None:
     """One byte for each id."""
-    compared = Comparison(np.array([1, 3]), lambda: RoughCosines(IDS, EXACT))
+    compared = Comparison(np.array([1, 3]), lambda: RoughCosines(IDS, EXACT, limit=1))
     assert compared.marks(5) == bytes([0, 1, 0, 1, 0])

@@ -75,7 +75,7 @@ def loads(connection: sqlite3.Connection) -> list[str]:
 
 def ask(cache: VectorCache, connection: sqlite3.Connection, name: str) -> None:
     row = connection.execute("SELECT id FROM collections WHERE name = ?", (name,)).fetchone()
-    assert len(cache.compare(connection, row["id"], axes(1)).cosines().best(1)) == 1
+    assert len(cache.compare(connection, row["id"], axes(1), limit=2).cosines().best(1)) == 1
 
 
 @pytest.mark.parametrize("small", [100, 0])
@@ -129,14 +129,14 @@ def test_a_change_updates_what_is_kept(tmp_path: Path, small: int) -> None:
         for n, number in ((3, 2), (19, 3), (20, 2)):  # in the middle, the last one, a new one
             page = document(f"{n}")
             store.collections.replace_document(scope, page, chunks("z", vectors=axes(number)))
-            near = cache.compare(connection, 1, axes(number)).cosines()
+            near = cache.compare(connection, 1, axes(number), limit=2).cosines()
             stored = connection.execute("SELECT id, vector FROM chunks ORDER BY id").fetchall()
             assert len(near) == len(stored)
             exact = [float(np.frombuffer(row["vector"], "<f4")[number]) for row in stored]
             assert near.of([row["id"] for row in stored]) == pytest.approx(exact, abs=0.01)
         connection.execute("DELETE FROM documents WHERE url_key = 'example.com/5'")
         connection.execute("UPDATE collections SET changes = changes + 1")
-        assert len(cache.compare(connection, 1, axes(1)).cosines()) == 37
+        assert len(cache.compare(connection, 1, axes(1), limit=2).cosines()) == 37
     assert len(read) == 1
     assert cache.bytes == 37 * (24 if small else 20)
     if small:
@@ -291,8 +291,8 @@ def test_searches_beside_changes(tmp_path: Path, small: int) -> None:
                 last = changed.is_set()
                 connection.execute("BEGIN")
                 stored = connection.execute("SELECT id, vector FROM chunks ORDER BY id").fetchall()
-                near = cache.compare(connection, 1, axes(1)).cosines()
-                near.sharpen(connection, axes(1).reshape(-1), [], 2)
+                near = cache.compare(connection, 1, axes(1), limit=2).cosines()
+                near.sharpen(connection, axes(1).reshape(-1), [])
                 connection.execute("COMMIT")
                 ids = [row["id"] for row in stored]
                 cosines = [float(np.frombuffer(row["vector"], "<f4")[1]) for row in stored]
