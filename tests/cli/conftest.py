@@ -88,9 +88,10 @@ class Started(subprocess.Popen[str]):
         super().__exit__(*exc_info)
 
 
-def heed_sigint() -> None:
-    """Undo what a shell does to its background jobs, such as these tests: ignore Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def heed_signals() -> None:
+    """Undo what a shell does to background jobs, and `nohup`: ignore Ctrl-C, and hanging up."""
+    for one in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(one, signal.SIG_DFL)
 
 
 @pytest.fixture
@@ -104,7 +105,7 @@ def started(plugin_path: list[str]) -> Callable[..., subprocess.Popen[str]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=heed_sigint,
+            preexec_fn=heed_signals,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(plugin_path)} | variables,
         )
 

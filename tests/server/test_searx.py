@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SEARX = shutil.which("searx-run", path="/usr/bin")
 EXAMPLE = Path("/usr/share/doc/searx/examples/settings.yml")
-REQUIRED = os.environ.get("COLLECTION_SEARCH_REQUIRE_SEARX") == "1"
+REQUIRED = os.environ.get("TESTS_REQUIRE_SEARX") == "1"
 START_S = 60.0
 
 pytestmark = [

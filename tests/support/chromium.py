@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PATIENCE_MS: Final = 90_000
 """Long: a busy machine is slow, and only a test that fails waits to the end."""
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
-REQUIRED: Final = os.environ.get("COLLECTION_SEARCH_REQUIRE_BROWSER") == "1"
+REQUIRED: Final = os.environ.get("TESTS_REQUIRE_BROWSER") == "1"
 WIDE: Final = {"width": 1280, "height": 900}
 NARROW: Final = {"width": 360, "height": 740}
 

@@ -36,7 +36,7 @@ def binaries() -> Path | None:
     return Path(found.origin).with_name("pginstall") / "bin"
 
 
-REQUIRED: Final = os.environ.get("COLLECTION_SEARCH_REQUIRE_ENGINES") == "1"
+REQUIRED: Final = os.environ.get("TESTS_REQUIRE_ENGINES") == "1"
 """Whether a missing server is a failure, as in CI."""
 NEEDS_POSTGRES: Final = [
     pytest.mark.server,
