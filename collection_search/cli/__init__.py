@@ -15,6 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
 from ..errors import CollectionSearchError, UnknownCollectionError
@@ -87,10 +88,10 @@ class Commands(SuggestingGroup):
         return summaries.shell_complete(typer.Context(summaries, parent=ctx), incomplete)
 
 
-def _summaries(params: Any = None) -> typer.core.TyperGroup:
+def _summaries(params: Any = None) -> TyperGroup:
     """Return a group of commands that have no more than name and summary."""
-    commands = [typer.core.TyperCommand(name, help=told) for name, told in COMMANDS.items()]
-    return typer.core.TyperGroup(commands=commands, params=params)
+    commands = [TyperCommand(name, help=told) for name, told in COMMANDS.items()]
+    return TyperGroup(commands=commands, params=params)
 
 
 app = typer.Typer(cls=Commands, rich_markup_mode=None)
