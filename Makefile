@@ -24,7 +24,7 @@ demo: .venv/.run ## One question, offline: search, rank, ingest, and ask the col
 	@$(DEMO_ENV) $(BIN)/collection-search run "$(DEMO_QUESTION)" --collection demo --auto-ingest \
 		--provider offline --embeddings lexical --profile default
 	@$(DEMO_ENV) $(BIN)/collection-search ask "$(DEMO_QUESTION)" --collection demo --k 3
-	@echo "To go on with this collection: export COLLECTION_SEARCH_HOME=.demo PATH=\"$$PWD/$(BIN):\$$PATH\""
+	@echo "To go on with this collection: export COLLECTION_SEARCH_HOME=\"$$PWD/.demo\" PATH=\"$$PWD/$(BIN):\$$PATH\""
 
 test: .venv/.dev ## Run the tests that need no server and no browser
 	$(BIN)/pytest -n auto -m "not server and not browser"

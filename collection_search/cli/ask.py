@@ -40,11 +40,16 @@ def ask(
         bool, typer.Option("--full", help="Show whole passages, not their best lines alone.")
     ] = False,
     pdf: Pdf = None,
+    model: Annotated[
+        str | None, typer.Option(help="Chat model that writes the answer, as provider:model.")
+    ] = None,
     max_cost: MaxCost = None,
     tenant: Tenant = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question from a collection, with sources.
+
+    Without a chat model it shows the passages that answer.
 
     Ends with 3 where nothing in the collection answers it, and with 4 where the model failed or
     the ceiling of the cost does not allow its answer.
@@ -52,7 +57,7 @@ def ask(
     from .shared.answer_view import show_found
 
     screen = Screen(as_json=as_json)
-    context = search_context(tenant_id=tenant, max_cost_usd=max_cost)
+    context = search_context(tenant_id=tenant, model=model, max_cost_usd=max_cost)
     filters = {} if pdf is None else {"is_pdf": pdf}
     with flush_on_exit(context):
         found = asyncio.run(_find(question, collection, context, k=k, filters=filters))

@@ -109,6 +109,7 @@ def run(
     Without a key or a server it searches the documentation on this machine. With --review the run
     waits for 'collection-search review', in this process or another; the exit code is 0 then.
     """
+    from ..text.clean import normalize_query
     from .estimate import show_estimate
     from .shared.run_job import NO_COLLECTION, Job
 
@@ -133,7 +134,7 @@ def run(
         raise _missing_collection(context, "--review" if review else "--auto-ingest")
     job = Job(
         given={
-            "question": _asked(question),
+            "question": normalize_query(question),
             "collection_scope": NO_COLLECTION if collection is None else collection,
             "quality_mode": quality_mode,
             "max_candidates": max_candidates,
@@ -204,16 +205,3 @@ def _reviewed(job: Job, code: ExitCode) -> ExitCode:
     asked = ReviewJob(host, job.context, job.screen, review_options(job.context))
     gate = asked.open_gate(job.output["request"]["gate_id"])
     return asked.ask(gate, range(1, len(gate.candidates) + 1))
-
-
-def _asked(question: str) -> str:
-    """Return the normalized question. Raises InputError for one without a word."""
-    from ..errors import InvalidQueryError
-    from ..text.clean import normalize_query
-
-    try:
-        return normalize_query(question)
-    except InvalidQueryError as error:
-        raise InvalidQueryError(
-            "The question is empty or holds search operators only; add a word to search for."
-        ) from error

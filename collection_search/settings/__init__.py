@@ -7,8 +7,10 @@ variables have their usual names. The environment wins.
 
 from __future__ import annotations
 
+import hashlib
 import os
-from typing import TYPE_CHECKING, Any, Literal
+import sys
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import PrivateAttr, SecretStr, ValidationError
 from pydantic_settings import (
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
     from .endpoint_description import JsonApi
 
 __all__ = ["CONFIG_FILE", "CONFIG_VARIABLE", "PREFIX", "ProviderAccess", "Settings"]
+
+_ENVIRONMENT: Final = hashlib.sha256(os.fsencode(sys.prefix)).hexdigest()[:8]
+"""Environments have different packages; with one index each would build it anew after the other."""
 
 
 class Settings(SettingsTable):
@@ -172,8 +177,8 @@ class Settings(SettingsTable):
 
     @property
     def corpus_path(self) -> Path:
-        """Database file of the offline corpus."""
-        return self.home / "corpus.db"
+        """Database file of the offline corpus of this Python environment."""
+        return self.home / f"corpus.{_ENVIRONMENT}.db"
 
     @property
     def checkpoints_path(self) -> Path:

@@ -50,6 +50,14 @@ def test_a_question_becomes_ranked_results(page: Page, collection: str) -> None:
     expect(rows.first.locator(".why-body")).to_be_visible()
 
 
+def test_a_provider_that_is_not_set_up_cannot_be_chosen(page: Page) -> None:
+    """The server would refuse it; the page says so beforehand."""
+    option = page.locator("#provider option[value=brave]")
+    expect(option).to_be_disabled()
+    expect(option).to_have_text(re.compile("not set up"))
+    expect(page.locator("#provider option[value=searxng]")).to_be_enabled()
+
+
 def test_auto_ingest_stores_the_best_pages(page: Page, collection: str, api: PageApi) -> None:
     """The ticket's progress ends with stored pages, and leads to the collection that has them."""
     ask(page, QUESTION, collection, auto_ingest=True)

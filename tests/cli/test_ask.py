@@ -188,13 +188,18 @@ def test_pdfs_alone_can_be_asked(command: Invoke) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("filled")
 def test_a_model_writes_the_answer(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    """First, each sentence with its sources; a citation that does not exist is not there."""
+    """First, each sentence with its sources; a citation that does not exist is not there.
+
+    The model is that of the option, or that of the settings.
+    """
     with OpenAIServer("Use asyncio.timeout [1][99]. It is easy.") as models:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test")
         monkeypatch.setenv("OPENAI_BASE_URL", models.base_url)
+        process_settings.cache_clear()
+        named = ("--collection", "py", "--model", "openai:gpt-4o-mini")
+        ended = command("ask", QUESTION, *named)
         monkeypatch.setenv("COLLECTION_SEARCH_MODEL", "openai:gpt-4o-mini")
         process_settings.cache_clear()
-        ended = command("ask", QUESTION, "--collection", "py")
         answer = command("ask", QUESTION, "--collection", "py", "--json").json["answer"]
     assert ended.code == 0
     assert ended.out.startswith(

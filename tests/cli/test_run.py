@@ -227,3 +227,13 @@ def test_an_ingestion_names_its_collection(command: Invoke, run: Invoke, option:
     (complaint,) = ended.complaints
     assert f"{option} needs --collection NAME" in complaint
     assert "Known: py; any other name makes a new one." in complaint
+
+
+@pytest.mark.parametrize(
+    ("question", "told"), [("", "empty"), ("tea " * 501, "2003 characters; at most 2000")]
+)
+def test_what_is_no_question_is_told(run: Invoke, question: str, told: str) -> None:
+    """An empty one from one that is too long."""
+    ended = run(question=question)
+    assert (ended.code, ended.out) == (2, "")
+    assert told in ended.err

@@ -54,7 +54,8 @@ def test_every_database_is_its_owners(tmp_path: Path) -> None:
     index.write_index(settings.corpus_path, "print", [])
     assert settings.home.stat().st_mode & 0o777 == 0o700
     modes = modes_in(settings.home)
-    databases = {"collections.db", "usage.db", "checkpoints.db", "folders.db", "corpus.db"}
+    databases = {"collections.db", "usage.db", "checkpoints.db", "folders.db"}
+    databases.add(settings.corpus_path.name)
     assert databases | {"collections.db-wal", "collections.db-shm", "usage.db-wal"} <= set(modes)
     assert set(modes.values()) == {0o600}, modes
     store.close()

@@ -8,6 +8,7 @@ import logging
 import sqlite3
 import sys
 import threading
+import time
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 READING: Final = 1
 """Increase it when pages are read differently: indexes are then rebuilt."""
+
+OLD_S: Final = 90 * 24 * 3600.0
+"""Age from which the index of another environment is deleted; to build it takes seconds."""
 
 _log = logging.getLogger(__name__)
 
@@ -55,6 +59,9 @@ class Corpus:
 
     Threads and processes may use it at once: one of them builds, the others wait. Raises
     ConfigError when the data folder cannot be written, StoreError when a file in it is unusable.
+
+    Each Python environment has an index of its own. One that was not built or updated for 90 days
+    is deleted when another one is.
     """
 
     def __init__(self, settings: Settings, source: CorpusSource | None = None) -> None:
@@ -171,6 +178,7 @@ class Corpus:
             try:
                 with _collector_paused():
                     self._write(progress, anew=anew)
+                self._delete_old()
             except (OSError, sqlite3.Error) as error:
                 if "fts5" in str(error):
                     raise ConfigError(
@@ -181,6 +189,13 @@ class Corpus:
                     f"The offline corpus {self._path} cannot be written ({error}). "
                     "Make room, or set COLLECTION_SEARCH_HOME to another folder."
                 ) from error
+
+    def _delete_old(self) -> None:
+        """Delete the indexes of other environments that are probably no more."""
+        for path in self._path.parent.glob("corpus.*.db"):
+            with suppress(OSError):  # another process deletes it, or reads it under Windows
+                if path != self._path and path.stat().st_mtime < time.time() - OLD_S:
+                    path.unlink()
 
     def _write(self, progress: ReadProgress | None, *, anew: bool) -> None:
         """Write the user's pages, then those of the source; the first page of an address counts."""

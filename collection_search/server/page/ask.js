@@ -103,8 +103,8 @@ function append2(node, extra) {
 }
 
 function choice(id, pairs, chosen) {
-  return el("select", { id }, pairs.map(([value, text]) =>
-    el("option", { value, selected: value === chosen }, text)));
+  return el("select", { id }, pairs.map(([value, text, disabled = false]) =>
+    el("option", { value, disabled, selected: value === chosen }, text)));
 }
 
 function providers(options) {
@@ -114,7 +114,7 @@ function providers(options) {
   return [
     ["", t("ask.automatic", { name: chosen?.title ?? options.defaults.provider })],
     ...usable.map((each) => [each.name, each.title]),
-    ...others.map((each) => [each.name, t("ask.unconfigured", { name: each.title })]),
+    ...others.map((each) => [each.name, t("ask.unconfigured", { name: each.title }), true]),
   ];
 }
 

@@ -142,7 +142,11 @@ async def _unused(settings: Settings, finding: Finding, info: ProviderInfo) -> F
 
 async def _offline(settings: Settings, finding: Finding) -> Finding:
     """Return whether this Python can search offline, and whether its index exists."""
-    detail = "its index is built" if settings.corpus_path.exists() else "its first use indexes"
+    try:
+        is_built = settings.corpus_path.exists()
+    except PermissionError:  # the check of the store tells it
+        is_built = False
+    detail = "its index is there, and follows the packages" if is_built else "its first use indexes"
     try:
         with closing(sqlite3.connect(":memory:")) as memory:
             memory.execute("CREATE VIRTUAL TABLE one USING fts5(text)")

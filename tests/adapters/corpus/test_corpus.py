@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from collection_search.adapters.corpus.corpus import Corpus, python_source
+from collection_search.adapters.corpus.corpus import OLD_S, Corpus, python_source
 from collection_search.adapters.corpus.entry import CorpusPage, CorpusSource, KeyedReader
 from collection_search.errors import ConfigError, InputError, StoreError
 from collection_search.settings import Settings
@@ -206,9 +206,10 @@ class TestDamage:
             assert child.stdout
             assert child.stdout.readline() == b"building\n"
             child.kill()
-        assert (settings.home / "corpus.db.new").exists()
+        name = settings.corpus_path.name
+        assert (settings.home / f"{name}.new").exists()
         assert found(Corpus(settings, Shelf(TASKS).source()), "task") == ["Tasks"]
-        assert {file.name for file in settings.home.iterdir()} == {"corpus.db", "corpus-folders.db"}
+        assert {file.name for file in settings.home.iterdir()} == {name, "corpus-folders.db"}
 
 
 class TestMany:
@@ -385,9 +386,26 @@ class TestErrors:
     def test_a_full_disk_says_what_to_do(self, settings: Settings) -> None:
         """An index that cannot be written names the file and the way out."""
         settings.home.mkdir()
-        (settings.home / "corpus.db.new").mkdir()  # stands in the way like any failing write
-        with pytest.raises(StoreError, match=r"corpus\.db cannot be written.*Make room"):
+        (
+            settings.home / f"{settings.corpus_path.name}.new"
+        ).mkdir()  # stands in the way like any failing write
+        with pytest.raises(StoreError, match=r"corpus\.\w+\.db cannot be written.*Make room"):
             Corpus(settings, Shelf(TASKS).source()).search("task", 1)
+
+
+def test_indexes_of_environments_that_are_no_more_are_deleted(settings: Settings) -> None:
+    """Those of others stay, and so do the folders that a person has added."""
+    home = settings.prepared_home()
+    old, recent, folders = "corpus.0ld00000.db", "corpus.11111111.db", "corpus-folders.db"
+    Corpus(settings, Shelf(TASKS).source()).prepare()
+    for name in (old, recent):
+        (home / name).touch()
+    for name in (old, folders):
+        os.utime(home / name, (0, time.time() - OLD_S - 60))
+    Corpus(settings, Shelf(TASKS, fingerprint="2").source()).prepare()
+    left = {file.name for file in home.iterdir()}
+    assert {settings.corpus_path.name, recent, folders} <= left
+    assert old not in left
 
 
 def test_the_running_python_has_one_fingerprint() -> None:
