@@ -17,6 +17,7 @@ from .refresh import refresh
 from .shared.context_options import AsJson, MaxCost, Tenant, UnaskedPaid, search_context
 from .shared.missing_collection import explain_none
 from .shared.near_names import SuggestingGroup
+from .shared.next_steps import shell_command
 from .shared.preparation import confirm_cost
 from .shared.stored_collections import (
     NameArgument,
@@ -57,7 +58,7 @@ def list_(*, tenant: Tenant = None, as_json: AsJson = False) -> None:
         screen.json({"tenant": owner, "collections": [info.model_dump() for info in infos]})
     elif not infos:
         none = explain_none("collections", owner)
-        screen.line(f"{none} Fill one with 'collection-search run'.")
+        screen.line(f"{none} Fill one with '{shell_command('run', tenant=tenant)}'.")
     else:
         for line in format_collections(infos, width=screen.table_width):
             screen.line(line)

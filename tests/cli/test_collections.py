@@ -40,7 +40,11 @@ def test_collections_are_listed_in_figures(command: Invoke) -> None:
     header, row = command("collections").out.splitlines()
     assert header.split() == ["collection", "documents", "chunks", "waiting", "failed", "embedder"]
     assert row.split() == ["py", "3", "3", "0", "0", "none", "(lexical)"]
-    assert "acme has no collections" in command("collections", "--tenant", "acme").out
+    none = command("collections", "--tenant", "acme").out
+    assert none.split(". ") == [
+        "acme has no collections",
+        "Fill one with 'collection-search run --tenant acme'.\n",
+    ]
 
 
 @pytest.mark.slow
