@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
@@ -17,11 +17,12 @@ from pydantic import BaseModel, ValidationError
 
 from ..context import SearchContext
 from ..errors import ConfigError, InputError
+from ..runtime.cancellation import heed_cancellation
 from ..settings.preloading import preload
 from ..text.problems import join_problems, list_problems
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph import StateGraph
@@ -76,7 +77,8 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
         input, context = self._filled_in(input, context)  # noqa: A001 - LangGraph's name
         self._refuse_wrong(input, config)
-        return super().astream(input, config, context=self._context(context, config), **options)
+        chunks = super().astream(input, config, context=self._context(context, config), **options)
+        return heed_cancellation(cast("AsyncGenerator[Any, None]", chunks))
 
     def _filled_in(self, given: Any, context: Any) -> tuple[Any, Any]:
         """Return input and context as the caller meant them."""

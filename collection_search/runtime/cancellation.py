@@ -1,8 +1,15 @@
-"""Tells the end of a caller from the failure of what it called."""
+"""Tells the end of a caller from the failure of what it called, and keeps it from being lost."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+T = TypeVar("T")
 
 
 def ends_caller(error: BaseException) -> bool:
@@ -26,3 +33,18 @@ def _is_cancelled() -> bool:
     except RuntimeError:  # no event loop runs in this thread
         return False
     return task is not None and task.cancelling() > 0
+
+
+async def heed_cancellation(stream: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+    """Yield what the stream yields. Raises CancelledError where it suppressed that of its caller.
+
+    At its end LangGraph 1.2 waits for a task that it has cancelled, and suppresses every
+    CancelledError meanwhile: a host's cancellation and Ctrl-C were lost in that moment.
+    """
+    task = asyncio.current_task()
+    before = task.cancelling() if task else 0
+    async with aclosing(stream):
+        async for item in stream:
+            yield item
+    if task is not None and task is asyncio.current_task() and task.cancelling() > before:
+        raise asyncio.CancelledError

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import pytest
 
-from collection_search.runtime.cancellation import ends_caller
+from collection_search.runtime.cancellation import ends_caller, heed_cancellation
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
 
 ENDS = [KeyboardInterrupt(), SystemExit(), GeneratorExit()]
 
@@ -59,3 +64,43 @@ async def test_a_deadline_ends_the_call_that_it_stops():
         await stopped()
     assert judged == [True]
     assert not ends_caller(asyncio.CancelledError())
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+async def test_a_cancellation_that_a_stream_suppresses_is_raised_at_its_end(is_cancelled: bool):
+    """As LangGraph's does while it ends; what it yields afterwards arrives all the same."""
+
+    async def stream() -> AsyncGenerator[int, None]:
+        yield 1
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0.001)
+        yield 2
+
+    async def read() -> None:
+        async for number in heed_cancellation(stream()):
+            read_numbers.append(number)
+            if number == 1 and is_cancelled:
+                asyncio.get_running_loop().call_soon(task.cancel)
+
+    read_numbers: list[int] = []
+    task = asyncio.create_task(read())
+    await asyncio.wait([task])
+    assert read_numbers == [1, 2]
+    assert task.cancelled() == is_cancelled
+
+
+async def test_an_earlier_cancellation_is_not_raised_again():
+    """A caller that has decided to go on reads the stream to its end."""
+
+    async def stream() -> AsyncGenerator[int, None]:
+        yield 1
+
+    async def read() -> list[int]:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return [number async for number in heed_cancellation(stream())]
+
+    task = asyncio.create_task(read())
+    await asyncio.sleep(0)
+    task.cancel()
+    assert await task == [1]
