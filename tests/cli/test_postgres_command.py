@@ -13,6 +13,8 @@ from support.ports import closed_port
 from support.postgres_server import NEEDS_POSTGRES, PostgresServer, postgres_server
 from support.scripted_world import QUESTION
 
+from collection_search.settings import Settings
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -63,7 +65,8 @@ def test_a_newcomers_first_hour(server: PostgresServer, tmp_path: Path) -> None:
     assert ", pgvector 0." in told
     command("collections", "delete", "py", "--yes")
     assert "py" not in command("collections").out.split()
-    assert all(file.name.startswith("corpus") for file in tmp_path.glob("*.db"))
+    corpus = {Settings(home=tmp_path).corpus_path.name, "corpus-folders.db"}
+    assert {file.name for file in tmp_path.glob("*.db")} <= corpus
 
 
 def test_a_server_that_is_down(tmp_path: Path) -> None:
