@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from ..errors import ConfigError
+from .yaml_loader import read_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _ONE_A_LINE: Final = "must hold one setting a line, as in 'tenant: acme'"
-_NEEDS_QUOTES: Final = "a name that YAML reads as something else, such as 1 or on, needs quotes"
 _WORDS: Final = (
     ("character '\\t'", "a tab stands where only blanks may; indent with blanks"),
     ("cannot start any token", "put a text that begins with this character into quotes"),
@@ -40,15 +40,13 @@ def read_settings_file(path: Path) -> dict[str, Any]:
         return {}
     try:
         with path.open(encoding="utf-8") as file:
-            read = _Loader(file).get_single_data()
+            read = read_yaml(file)
     except yaml.MarkedYAMLError as error:
         raise _unreadable(path, f"{_place(error)}: {_describe(error)}.") from None
     except (yaml.YAMLError, UnicodeDecodeError):
         raise _unreadable(path, "It has bytes that are no text; save it as UTF-8.") from None
     except (ValueError, OverflowError):
         raise _unreadable(path, "A date or number in it does not exist; quote it.") from None
-    except RecursionError:
-        raise _unreadable(path, "Its lists or maps are nested too deeply.") from None
     except OSError as error:
         raise ConfigError(f"The settings file {path} cannot be read ({error.strerror}).") from error
     if read is None:
@@ -56,27 +54,6 @@ def read_settings_file(path: Path) -> dict[str, Any]:
     if not isinstance(read, dict):
         raise ConfigError(f"The settings file {path} {_ONE_A_LINE}.")
     return read
-
-
-class _Loader(yaml.SafeLoader):
-    """PyYAML takes the last of two equal names; here that is a mistake."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
-        """Return the map, whose names are texts and stand there once."""
-        there = set[str]()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
-                continue
-            if key.tag != "tag:yaml.org,2002:str":
-                raise _mistake(_NEEDS_QUOTES, key)
-            if key.value in there:
-                raise _mistake(f"the name {key.value!r} stands here for the second time", key)
-            there.add(key.value)
-        return super().construct_mapping(node, deep=deep)
-
-
-def _mistake(what: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
-    return yaml.constructor.ConstructorError(problem=what, problem_mark=node.start_mark)
 
 
 def _unreadable(path: Path, why: str) -> ConfigError:

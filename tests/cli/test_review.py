@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 PAGE = "https://docs.example.com/asyncio/cancel-task-{}"
 LATE_H = "0.0000001"
+DEEP_JSON = "[" * 100_000
 
 
 @pytest.fixture
@@ -249,13 +250,16 @@ def test_by_file(paused: Callable[..., str], command: Invoke, tmp_path: Path, su
         ("status: partial", "status partial needs"),
         ("status: partial\napproved_urls: ['https://a.example/']", "is no candidate"),
         ("!!python/object/apply:os.system ['true']", "is no valid yaml"),
+        ("[" * 3000, "nested too deeply"),
+        (DEEP_JSON, "nested too deeply"),
+        ("status: approved\nstatus: rejected", "stands here for the second time"),
     ],
 )
 def test_a_wrong_file_is_refused(
     paused: Callable[..., str], command: Invoke, tmp_path: Path, content: str, says: str
 ) -> None:
     """The sentence names what is wrong, and the review stays open."""
-    gate, path = paused(), tmp_path / "wrong.yaml"
+    gate, path = paused(), tmp_path / ("wrong.json" if content == DEEP_JSON else "wrong.yaml")
     path.write_text(content)
     ended = command("review", gate, "--file", str(path))
     assert ended.code == 2

@@ -38,7 +38,8 @@ NOT_YAML = [
     ("tenant: a\n---\ntenant: b\n", "Line 2, column 1: a second document begins"),
     ("ab\x00c: 1\n", "It has bytes that are no text"),
     ("tenant: 2001-99-01\n", "A date or number in it does not exist"),
-    ("tenant: " + "[" * 3000, "nested too deeply"),
+    ("tenant: " + "[" * 3000, "Line 1, column 58: lists or maps are nested too deeply"),
+    ("a:\n" + "".join(f"{' ' * n}a:\n" for n in range(1, 99)), "Line 51, column 51: lists or maps"),
 ]
 NO_MAP = ["- a\n- b\n", "just words\n", "7\n"]
 ACCESS = "possible names: api_key, base_url, "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from ...errors import InputError
+from ...settings.yaml_loader import read_yaml
 from ...tools.criteria.refused_pages import reason_against
 from .next_steps import shell_command
 from .review_decision import require_visible
@@ -101,10 +102,12 @@ def read_decision(path: Path, gate_id: str | None) -> tuple[str, dict[str, Any]]
     _require_suffix(path)
     try:
         text = path.read_text(encoding="utf-8")
-        content = json.loads(text) if path.suffix in JSON else yaml.safe_load(text)
+        content = json.loads(text) if path.suffix in JSON else read_yaml(text)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    except (ValueError, yaml.YAMLError) as error:
+    except RecursionError:
+        raise InputError(f"{path} has lists or maps that are nested too deeply.") from None
+    except (ValueError, OverflowError, yaml.YAMLError) as error:
         problem = " ".join(str(error).split())
         raise InputError(f"{path} is no valid {path.suffix[1:]}: {problem}") from error
     decision = content.get("decision", content) if isinstance(content, dict) else None
