@@ -23,10 +23,10 @@ from pools import load_off_topic, load_sets
 
 from collection_search.ranking.anchors import anchors
 from collection_search.ranking.heuristics import judge
-from collection_search.ranking.lexicon import words
 from collection_search.ranking.metrics import format_table
 from collection_search.ranking.scoring import DENSE, EMBEDDING_SHARE, HEURISTIC_SHARE, PageText
 from collection_search.ranking.threshold import FALLBACK_SCORE, MIN_SCORE
+from collection_search.ranking.tokenization import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -66,6 +66,7 @@ PARTS: Final = {
     "/collection_search/nodes/parallel_web_search.py": "merge",
     "/collection_search/ranking/similarity.py": "rank: similarity",
     "/collection_search/ranking/lexicon.py": "rank: words",
+    "/collection_search/ranking/tokenization.py": "rank: words",
     "/collection_search/languages/": "rank: words",
     "/collection_search/ranking/heuristics.py": "rank: heuristics",
     "/collection_search/ranking/scoring.py": "rank: scores",

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from collection_search.adapters.embeddings.local import LocalEmbedder
 from collection_search.adapters.embeddings.model_folder import model_folder
-from collection_search.ranking.lexicon import stems, words
+from collection_search.ranking.lexicon import stems
+from collection_search.ranking.tokenization import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

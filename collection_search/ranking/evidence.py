@@ -15,9 +15,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .lexicon import language_of, question_terms, words
+from .lexicon import language_of, question_terms
 from .scoring import Calibration, judge_pool
 from .stemming import STEMS
+from .tokenization import words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

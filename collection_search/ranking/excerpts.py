@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..text.sentences import split_parts
-from .lexicon import language_of, question_terms, stems, words
+from .lexicon import language_of, question_terms, stems
 from .stemming import STEMS
+from .tokenization import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -7,7 +7,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from .lexicon import find_stems, language_of, question_terms, words
+from .lexicon import find_stems, language_of, question_terms
+from .tokenization import words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,43 +1,20 @@
-"""Words of a text, their stems and their weights, for search without a model."""
+"""Stems of a text and weights of its words, for search without a model."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import cache, lru_cache
 from itertools import chain, filterfalse, repeat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .languages import LANGUAGES, Language, vocabulary
-from .scripts import (
-    divided,
-    has_other_scripts,
-    is_character,
-    is_grammar,
-    last_characters,
-    script_tokens,
-)
+from .scripts import has_other_scripts, is_character, is_grammar, last_characters
 from .stemming import STEMS, UNSTEMMED
+from .tokenization import folded_latin, has_long_word, normalized, tokens, words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-MAX_WORD_CHARS: Final = 100
-"""German builds long words, but not this long."""
-
-_WORD: Final = re.compile(r"[^\W_]+(?:\+\+|#(?!\w))?")
-_WITH_SIGN: Final = re.compile(r"#(?<=[^\W_]#)|\+\+(?<=[^\W_]\+\+)")
-"""The sign at the end of a word such as C#, and what may be one; before a heading it is none."""
-_BEYOND: Final = re.compile("[^\0-\xff\u2000-\u206f\u20ac]")
-"""What is neither Latin-1 nor punctuation."""
-_COMPATIBLE: Final = dict.fromkeys(map(ord, "ªµº²³¹¼½¾"), "\0")
-"""Latin-1 letters and digits of which NFKC makes others."""
-_FOLDED: Final = (
-    "".join([char.lower() if char.isalnum() else " " for char in map(chr, range(256))])
-    .translate(_COMPATIBLE)
-    .encode("latin-1")
-)
-"""Latin-1 in lower case, for `bytes.translate`."""
 _UMLAUT: Final = re.compile("[äöü]")
 _UMLAUTS: Final = ("aä", "oö", "uü")
 _HEAD: Final = 1_000
@@ -57,28 +34,6 @@ class Term(NamedTuple):
     stem: str
     rarity: float
     """How much a match says: 1 very common, 2 common, 3 any other; 0.5 more for a name."""
-
-
-def words(text: str) -> list[str]:
-    """Return the words and numbers in order, folded; `C++` and `C#` are words.
-
-    Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese have pairs of neighbouring characters in
-    place of words. Longer tokens than any word, such as encoded data, are left out.
-
-    >>> words("What's new in C++, C# or Größe_2?")
-    ['what', 's', 'new', 'in', 'cpp', 'csharp', 'or', 'grösse', '2']
-    >>> words("Python入門")
-    ['python', '入門']
-    """
-    folded = _folded_latin(text)
-    if folded is not None:
-        found = folded.split()
-        return _short(found) if _has_long_word(folded) else found
-    plain = _normal(text).casefold()
-    found = divided(script_tokens(plain)) if has_other_scripts(plain) else _WORD.findall(plain)
-    if "++" in plain or "#" in plain:
-        found = [word.replace("++", "pp").replace("#", "sharp") for word in found]
-    return _short(found)
 
 
 def language_of(text: str) -> Language:
@@ -133,7 +88,7 @@ def _question_terms(question: str) -> tuple[Term, ...]:
     stop, levels, stems_of = _stop_words(language), _levels(language), STEMS[language]
     spelled = [
         (word, 0.5 if _is_name(token, first=position == 0) else 0.0)
-        for position, token in enumerate(_tokens(_normal(question)))
+        for position, token in enumerate(tokens(normalized(question)))
         for word in words(token)
     ]
     found: dict[str, Term] = {}
@@ -172,10 +127,10 @@ def index_text(text: str) -> str:
     >>> index_text("Waiting for the cancelled tasks")
     'wait cancel task'
     """
-    folded = _folded_latin(text) if text.isascii() else None
-    if folded is not None and not _has_long_word(folded):
+    folded = folded_latin(text) if text.isascii() else None
+    if folded is not None and not has_long_word(folded):
         return " ".join(_stems_of_ascii(folded))
-    plain = _normal(text)
+    plain = normalized(text)
     tails = last_characters(plain) if has_other_scripts(plain) else ()
     return " ".join([*stems(text), *tails])
 
@@ -186,16 +141,24 @@ def _stems_of_ascii(folded: str) -> Iterator[str]:
     It is as long as the text, so that the text's head is its own.
     """
     head, rest = folded[:_HEAD].split(), folded[_HEAD:].split()
-    language = _language(*_votes_of(head, has_umlauts=False))
+    language = _language_of_ascii(head)
     if rest and folded[_HEAD - 1] != " " != folded[_HEAD]:  # one word is in both
         rest[0] = head.pop() + rest[0]
     is_stop = _stop_words(language).__contains__
     return map(STEMS[language].__getitem__, filterfalse(is_stop, chain(head, rest)))
 
 
+def _language_of_ascii(head: Collection[str]) -> Language:
+    """Return the language that has most votes; most texts have none for German."""
+    english, german = _own_stop_words()
+    if german.isdisjoint(head) and not english.isdisjoint(head):
+        return "en"
+    return _language(*_votes_of(head, has_umlauts=False))
+
+
 def index_changes(text: str) -> bool:
     """Return whether `index_text` of this text is another than before version 3 of the database."""
-    return has_other_scripts(_normal(text).casefold())
+    return has_other_scripts(normalized(text).casefold())
 
 
 def match_query(question: str) -> str:
@@ -230,46 +193,6 @@ def _quoted(stem: str) -> str:
     return f"{quoted}*" if is_character(stem) else quoted
 
 
-def _tokens(plain: str) -> list[str]:
-    return script_tokens(plain) if has_other_scripts(plain.casefold()) else _WORD.findall(plain)
-
-
-def _folded_latin(text: str) -> str | None:
-    """Return the words folded, with spaces for all else; None where `_WORD` has to find them.
-
-    Most texts are Latin-1 except for punctuation: this takes a third of the time.
-    """
-    if ("#" in text or "++" in text) and _WITH_SIGN.search(text):
-        return None
-    try:
-        encoded = text.encode("latin-1")
-    except UnicodeEncodeError as beyond:
-        if _BEYOND.search(text, beyond.start):
-            return None
-        encoded = text.encode("latin-1", "replace")
-    folded = encoded.translate(_FOLDED).decode("latin-1")
-    return None if "\0" in folded else folded.replace("ß", "ss")
-
-
-def _has_long_word(folded: str) -> bool:
-    space = -1
-    while len(folded) - space > MAX_WORD_CHARS + 1:
-        space = folded.rfind(" ", space + 1, space + MAX_WORD_CHARS + 2)
-        if space < 0:
-            return True
-    return False
-
-
-def _short(found: list[str]) -> list[str]:
-    if max(map(len, found), default=0) <= MAX_WORD_CHARS:
-        return found
-    return [word for word in found if len(word) <= MAX_WORD_CHARS]
-
-
-def _normal(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
-
-
 def _is_name(token: str, *, first: bool) -> bool:
     """Return whether a word is a name, a number or a code; German nouns count as names."""
     inner = token[1:]
@@ -283,7 +206,7 @@ def _is_name(token: str, *, first: bool) -> bool:
 @lru_cache(maxsize=256)
 def _votes(text: str) -> tuple[int, int]:
     """Return what `_votes_of` does; the last 256 texts of 1,000 characters take at most 2 MiB."""
-    plain = _normal(text).casefold()
+    plain = normalized(text).casefold()
     found = _LATIN_WORD.findall(plain) if has_other_scripts(plain) else words(text)
     return _votes_of(found, has_umlauts=not text.isascii())
 
@@ -307,10 +230,17 @@ def _stop_words(language: Language) -> frozenset[str]:
 
 
 @cache
+def _own_stop_words() -> tuple[frozenset[str], frozenset[str]]:
+    """Return the stop words that only English has, and those that only German has."""
+    english, german = (_stop_words(language) for language in LANGUAGES)
+    return english - german, german - english
+
+
+@cache
 def _voters() -> dict[str, int]:
     """Return the vote of each stop word that one of the languages has: 1 or `_GERMAN_VOTE`."""
-    english, german = (_stop_words(language) for language in LANGUAGES)
-    return dict.fromkeys(english - german, 1) | dict.fromkeys(german - english, _GERMAN_VOTE)
+    english, german = _own_stop_words()
+    return dict.fromkeys(english, 1) | dict.fromkeys(german, _GERMAN_VOTE)
 
 
 @cache

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .lexicon import question_terms, words
+from .lexicon import question_terms
+from .tokenization import words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,7 @@ class LexicalSimilarity:
         return self.of_words(question, [words(text) for text in texts])
 
     def of_words(self, question: str, texts: Sequence[Sequence[str]]) -> list[float]:
-        """Return the same for texts that `lexicon.words` has split."""
+        """Return the same for texts that `words` has split."""
         if not self._by_rarity:
             return _cosines(_Grams.of([*texts, words(question)]), len(texts) + 1, None)
         terms = question_terms(question)

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collection_search.errors import QualityThresholdError
-from collection_search.ranking.lexicon import index_text, match_query, question_terms, stems, words
+from collection_search.ranking.lexicon import index_text, match_query, question_terms, stems
 from collection_search.ranking.scoring import PageText, rank
 from collection_search.ranking.threshold import select_for_ingestion
+from collection_search.ranking.tokenization import words
 
 WORDS = st.sampled_from(
     ["task", "asyncio", "Haus", "Häuser", "the", "die", "C++", "Tesla", "42", "cancelled", "x"]

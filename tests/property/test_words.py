@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collection_search.ranking.lexicon import MAX_WORD_CHARS, question_terms, words
+from collection_search.ranking.lexicon import question_terms
 from collection_search.ranking.scripts import has_other_scripts
 from collection_search.ranking.similarity import LexicalSimilarity
+from collection_search.ranking.tokenization import MAX_WORD_CHARS, words
 
 PIECES = st.sampled_from(
     ["task", "Haus", "über", "ß", "C++", "C#", "#", "+", "_", "\u2019", "\u2013", "\u2026", "€", "µ", "½", "²", "ﬁ",

@@ -10,8 +10,8 @@ from subprocess import run
 
 import pytest
 
-from collection_search.ranking.lexicon import words
 from collection_search.ranking.similarity import LexicalSimilarity
+from collection_search.ranking.tokenization import words
 
 TEXTS = [
     "How to cancel an asyncio task after a timeout",
