@@ -85,7 +85,11 @@ class Commands(SuggestingGroup):
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Return the sub-commands and options that begin so, without importing any."""
         summaries = _summaries(self.params)
-        return summaries.shell_complete(typer.Context(summaries, parent=ctx), incomplete)
+        context = typer.Context(summaries, parent=ctx.parent, info_name=ctx.info_name)
+        for param in self.params:  # an option that is given is not offered again
+            if source := ctx.get_parameter_source(param.name):
+                context.set_parameter_source(param.name, source)
+        return summaries.shell_complete(context, incomplete)
 
 
 def _summaries(params: Any = None) -> TyperGroup:

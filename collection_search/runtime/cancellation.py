@@ -36,10 +36,11 @@ def _is_cancelled() -> bool:
 
 
 async def heed_cancellation(stream: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
-    """Yield what the stream yields. Raises CancelledError where it suppressed that of its caller.
+    """Yield what the stream yields. Raises CancelledError at its end where one was suppressed.
 
     At its end LangGraph 1.2 waits for a task that it has cancelled, and suppresses every
-    CancelledError meanwhile: a host's cancellation and Ctrl-C were lost in that moment.
+    CancelledError meanwhile: a host's cancellation and Ctrl-C were lost in that moment. One that
+    the caller suppresses between two items is raised as well. An error of the stream goes first.
     """
     task = asyncio.current_task()
     before = task.cancelling() if task else 0
@@ -47,4 +48,5 @@ async def heed_cancellation(stream: AsyncGenerator[T, None]) -> AsyncGenerator[T
         async for item in stream:
             yield item
     if task is not None and task is asyncio.current_task() and task.cancelling() > before:
+        await asyncio.sleep(0)  # a scope of anyio repeats its cancellation, and knows only that one
         raise asyncio.CancelledError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from ..errors import ConfigError
-from .yaml_loader import read_yaml
+from ..text.yaml_loader import read_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path

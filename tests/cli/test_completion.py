@@ -52,6 +52,7 @@ def in_zsh(line: str) -> str:
         ("collection-search collections re", ["refresh", "reembed"]),
         ("collection-search run --pro", ["--provider", "--profile"]),
         ("collection-search -v run --est", ["--estimate"]),
+        ("collection-search --verbose --v", ["--version"]),
         ("collection-search ask tea -c ", []),
     ],
 )

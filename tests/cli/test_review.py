@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PAGE = "https://docs.example.com/asyncio/cancel-task-{}"
 LATE_H = "0.0000001"
 DEEP_JSON = "[" * 100_000
+TWICE_JSON = '{"status": "approved", "status": "rejected"}'
 
 
 @pytest.fixture
@@ -253,13 +254,16 @@ def test_by_file(paused: Callable[..., str], command: Invoke, tmp_path: Path, su
         ("[" * 3000, "nested too deeply"),
         (DEEP_JSON, "nested too deeply"),
         ("status: approved\nstatus: rejected", "stands here for the second time"),
+        (TWICE_JSON, "stands there for the second time"),
+        ("status: !!bool x", "does not fit its tag"),
     ],
 )
 def test_a_wrong_file_is_refused(
     paused: Callable[..., str], command: Invoke, tmp_path: Path, content: str, says: str
 ) -> None:
     """The sentence names what is wrong, and the review stays open."""
-    gate, path = paused(), tmp_path / ("wrong.json" if content == DEEP_JSON else "wrong.yaml")
+    suffix = "json" if content in {DEEP_JSON, TWICE_JSON} else "yaml"
+    gate, path = paused(), tmp_path / f"wrong.{suffix}"
     path.write_text(content)
     ended = command("review", gate, "--file", str(path))
     assert ended.code == 2

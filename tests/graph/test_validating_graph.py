@@ -12,6 +12,7 @@ from langgraph.errors import is_invalid_resume
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 from langgraph_sdk.runtime import ServerRuntime
+from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from collection_search import SearchContext
@@ -284,3 +285,40 @@ def test_a_server_knows_that_a_factory_takes_its_runtime() -> None:
     """It resolves the annotation, and would give a config otherwise."""
     hints = get_type_hints(served.collection_search, localns={"ServerRuntime": ServerRuntime})
     assert get_origin(hints["runtime"]) is ServerRuntime
+
+
+class Given(BaseModel):
+    """The input of the graph below."""
+
+    number: int
+
+
+class Counted(TypedDict):
+    """Its state."""
+
+    number: int
+
+
+async def test_no_cancellation_is_lost_while_a_graph_runs_or_ends() -> None:
+    """LangGraph suppresses one that comes while it waits for the tasks that it has ended."""
+    builder = StateGraph(Counted, input_schema=Given)
+    builder.add_node("count", _counted, input_schema=Given)
+    builder.add_edge(START, "count")
+    builder.add_edge("count", END)
+    graph = ValidatingGraph.compile(builder, "count")
+
+    async def read() -> list[Any]:
+        return [one async for one in graph.astream({"number": 1}, stream_mode=["custom", "values"])]
+
+    assert (await read())[-1] == ("values", {"number": 2})
+    for ticks in range(40):
+        task = asyncio.create_task(read())
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        was_cancelled = task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled() == was_cancelled, ticks
+
+
+async def _counted(given: Given) -> Counted:
+    return {"number": given.number + 1}

@@ -6,6 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 
 from collection_search.runtime.cancellation import ends_caller, heed_cancellation
@@ -104,3 +105,17 @@ async def test_an_earlier_cancellation_is_not_raised_again():
     await asyncio.sleep(0)
     task.cancel()
     assert await task == [1]
+
+
+async def test_a_scope_of_anyio_knows_its_own_cancellation():
+    """Where the stream suppresses it and ends at once."""
+
+    async def stream() -> AsyncGenerator[int, None]:
+        yield 1
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(10)
+
+    with anyio.move_on_after(0.01) as scope:
+        async for _ in heed_cancellation(stream()):
+            pass
+    assert scope.cancelled_caught

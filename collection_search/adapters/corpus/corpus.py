@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import hashlib
 import logging
+import math
+import os
 import sqlite3
 import sys
 import threading
@@ -32,8 +34,12 @@ if TYPE_CHECKING:
 READING: Final = 1
 """Increase it when pages are read differently: indexes are then rebuilt."""
 
-OLD_S: Final = 90 * 24 * 3600.0
-"""Age from which the index of another environment is deleted; to build it takes seconds."""
+_DAY_S: Final = 24 * 3600.0
+OLD_S: Final = 90 * _DAY_S
+"""Time without use after which the index of another environment is deleted.
+
+To build it again takes seconds.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -60,8 +66,8 @@ class Corpus:
     Threads and processes may use it at once: one of them builds, the others wait. Raises
     ConfigError when the data folder cannot be written, StoreError when a file in it is unusable.
 
-    Each Python environment has an index of its own. One that was not built or updated for 90 days
-    is deleted when another one is.
+    Each Python environment has an index of its own. One that was not used for 90 days is deleted
+    when another one is built, and all others are when a folder is removed.
     """
 
     def __init__(self, settings: Settings, source: CorpusSource | None = None) -> None:
@@ -75,8 +81,12 @@ class Corpus:
     def prepare(self, progress: ReadProgress | None = None) -> None:
         """Build the index if it is missing or out of date; `progress` counts the pages."""
         with self._lock:
-            if not self._is_fresh and self._is_outdated():
+            if self._is_fresh:
+                return
+            if self._is_outdated():
                 self._build(progress, self._is_outdated)
+            else:
+                self._note_use()
             self._is_fresh = True
 
     def search(self, question: str, limit: int) -> list[Hit]:
@@ -86,7 +96,7 @@ class Corpus:
         try:
             return index.search_index(self._path, question, limit)
         except index.DAMAGE as error:
-            _log.warning("The offline corpus is damaged and is built anew: %s", error)
+            _log.warning("The offline corpus cannot be read and is built anew: %s", error)
         with self._lock:
             self._build(None, lambda: self._stamp() == stamp, anew=True)
         return index.search_index(self._path, question, limit)
@@ -123,13 +133,18 @@ class Corpus:
         return Folder(name, path, base, len(content.pages)), content.left_out
 
     def remove_folder(self, name: str) -> None:
-        """Remove a folder from the corpus, not its files. Raises InputError for an unknown name."""
+        """Remove a folder from the corpus, not its files. Raises InputError for an unknown name.
+
+        The indexes of other environments, which have its pages too, are deleted.
+        """
         known = [folder.name for folder in self.folders()]
         if name not in known:
             names = ", ".join(known) or "none was added"
             raise InputError(f"No folder is called {name!r}. Known: {names}.")
         self._store.remove(name)
         self._is_fresh = False
+        with self._store.locked():
+            self._delete_others(unused_since=math.inf)
 
     def _name_for(self, path: Path, name: str | None) -> str:
         folders = self.folders()
@@ -178,7 +193,7 @@ class Corpus:
             try:
                 with _collector_paused():
                     self._write(progress, anew=anew)
-                self._delete_old()
+                self._delete_others(unused_since=time.time() - OLD_S)
             except (OSError, sqlite3.Error) as error:
                 if "fts5" in str(error):
                     raise ConfigError(
@@ -190,11 +205,20 @@ class Corpus:
                     "Make room, or set COLLECTION_SEARCH_HOME to another folder."
                 ) from error
 
-    def _delete_old(self) -> None:
-        """Delete the indexes of other environments that are probably no more."""
-        for path in self._path.parent.glob("corpus.*.db"):
+    def _note_use(self) -> None:
+        """Set the time of the last access, which some file systems do not keep."""
+        with suppress(OSError):  # a folder that may not be written is used all the same
+            status = self._path.stat()
+            if status.st_atime < time.time() - _DAY_S:
+                os.utime(self._path, ns=(time.time_ns(), status.st_mtime_ns))
+
+    def _delete_others(self, *, unused_since: float) -> None:
+        """Delete other environments' indexes that were not used since then, and their drafts."""
+        for path in self._path.parent.glob("corpus.*db*"):
             with suppress(OSError):  # another process deletes it, or reads it under Windows
-                if path != self._path and path.stat().st_mtime < time.time() - OLD_S:
+                status = path.stat()
+                used = max(status.st_atime, status.st_mtime)
+                if not path.name.startswith(self._path.name) and used < unused_since:
                     path.unlink()
 
     def _write(self, progress: ReadProgress | None, *, anew: bool) -> None:

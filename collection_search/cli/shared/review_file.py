@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from ...errors import InputError
-from ...settings.yaml_loader import read_yaml
+from ...text.yaml_loader import read_yaml
 from ...tools.criteria.refused_pages import reason_against
 from .next_steps import shell_command
 from .review_decision import require_visible
@@ -102,7 +102,7 @@ def read_decision(path: Path, gate_id: str | None) -> tuple[str, dict[str, Any]]
     _require_suffix(path)
     try:
         text = path.read_text(encoding="utf-8")
-        content = json.loads(text) if path.suffix in JSON else read_yaml(text)
+        content = _read_json(text) if path.suffix in JSON else read_yaml(text)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
     except RecursionError:
@@ -121,6 +121,17 @@ def read_decision(path: Path, gate_id: str | None) -> tuple[str, dict[str, Any]]
     return str(gate_id or named), _without_preselection(
         {str(key): decision[key] for key in decision}
     )
+
+
+def _read_json(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_unique_names)
+
+
+def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands there for the second time")
+    return found
 
 
 def _without_preselection(decision: dict[str, Any]) -> dict[str, Any]:

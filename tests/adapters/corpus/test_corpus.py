@@ -316,6 +316,18 @@ class TestFolders:
         assert found(corpus, "onions") == []
         assert (notes / "soup.md").exists()
 
+    def test_no_environment_keeps_pages_of_a_removed_folder(
+        self, settings: Settings, notes: Path
+    ) -> None:
+        """The other indexes are deleted, and built again where they are searched."""
+        corpus = Corpus(settings, Shelf(TASKS).source())
+        corpus.add_folder(notes)
+        assert found(corpus, "onions") == ["Soup"]
+        other = settings.corpus_path.with_name("corpus.11111111.db")
+        other.write_bytes(settings.corpus_path.read_bytes())
+        corpus.remove_folder("notes")
+        assert not other.exists()
+
     def test_the_users_page_wins_over_the_shipped_one(
         self, settings: Settings, notes: Path
     ) -> None:
@@ -397,16 +409,30 @@ class TestErrors:
 def test_indexes_of_environments_that_are_no_more_are_deleted(settings: Settings) -> None:
     """Those of others stay, and so do the folders that a person has added."""
     home = settings.prepared_home()
-    old, recent, folders = "corpus.0ld00000.db", "corpus.11111111.db", "corpus-folders.db"
+    old = {"corpus.0ld00000.db", "corpus.0ld00000.db.new", "corpus.db"}
+    recent, folders = "corpus.11111111.db", "corpus-folders.db"
     Corpus(settings, Shelf(TASKS).source()).prepare()
-    for name in (old, recent):
+    for name in (*old, recent):
         (home / name).touch()
-    for name in (old, folders):
+    for name in (*old, folders):
         os.utime(home / name, (0, time.time() - OLD_S - 60))
     Corpus(settings, Shelf(TASKS, fingerprint="2").source()).prepare()
     left = {file.name for file in home.iterdir()}
-    assert {settings.corpus_path.name, recent, folders} <= left
-    assert old not in left
+    assert left == {settings.corpus_path.name, recent, folders}
+
+
+def test_an_index_in_use_is_not_old(settings: Settings) -> None:
+    """Though its packages have not changed for long."""
+    long_ago = time.time() - OLD_S - 60
+    shelf = Shelf(TASKS).source()
+    Corpus(settings, shelf).prepare()
+    own = settings.corpus_path
+    os.utime(own, (long_ago, long_ago))
+    Corpus(settings, shelf).prepare()
+    assert own.stat().st_mtime == pytest.approx(long_ago, abs=1)
+    used = own.rename(own.with_name("corpus.11111111.db"))
+    Corpus(settings, shelf).prepare()
+    assert used.exists()
 
 
 def test_the_running_python_has_one_fingerprint() -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class RoughCosines(Cosines):
-    """Cosines that may be wrong by a known error, until they are sharpened."""
+    """Cosines that may be a little wrong, until they are sharpened."""
 
     def __init__(
         self,
@@ -30,7 +30,10 @@ class RoughCosines(Cosines):
         limit: int,
         error: float = 0.0,
     ) -> None:
-        """Find the candidates for the `limit` nearest; no value is wrong by more than `error`."""
+        """Find the candidates for the `limit` nearest; few values are wrong by half of `error`.
+
+        One of the nearest is missed only among many chunks that are equally near but for `error`.
+        """
         super().__init__(ids, values)
         self._is_exact = not error
         least = self._least(limit) - error if 0 < limit < len(ids) else -np.inf

@@ -39,6 +39,13 @@ class _Loader(yaml.SafeLoader):
         finally:
             self._depth -= 1
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - PyYAML's signature
+        """Return the value of a node; its tag may be one that does not fit, such as `!!bool x`."""
+        try:
+            return super().construct_object(node, deep=deep)
+        except (LookupError, AttributeError, TypeError) as error:
+            raise _mistake("the value does not fit its tag", node) from error
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
         """Return the map, whose names are texts and stand there once."""
         there = set[str]()

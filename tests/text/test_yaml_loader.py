@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from collection_search.settings.yaml_loader import read_yaml
+from collection_search.text.yaml_loader import read_yaml
 
 
 def nested(levels: int) -> str:
@@ -26,6 +26,9 @@ def test_plain_values_are_read() -> None:
         ("a:\n  1: x\n", "needs quotes"),
         (nested(52), "nested too deeply"),
         ("!!python/object/apply:os.system ['true']", "constructor for the tag"),
+        ("a: !!bool x", "does not fit its tag"),
+        ("a: !!int ''", "does not fit its tag"),
+        ("a: !!timestamp x", "does not fit its tag"),
     ],
 )
 def test_what_would_be_read_otherwise_is_refused(text: str, says: str) -> None:
