@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from .languages import LANGUAGES, Language, vocabulary
 from .scripts import has_other_scripts, is_character, is_grammar, last_characters
 from .stemming import STEMS, UNSTEMMED
-from .tokenization import folded_latin, has_long_word, normalized, tokens, words
+from .tokenization import fold_latin, has_long_word, normalized, tokenize, words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -88,7 +88,7 @@ def _question_terms(question: str) -> tuple[Term, ...]:
     stop, levels, stems_of = _stop_words(language), _levels(language), STEMS[language]
     spelled = [
         (word, 0.5 if _is_name(token, first=position == 0) else 0.0)
-        for position, token in enumerate(tokens(normalized(question)))
+        for position, token in enumerate(tokenize(normalized(question)))
         for word in words(token)
     ]
     found: dict[str, Term] = {}
@@ -127,7 +127,7 @@ def index_text(text: str) -> str:
     >>> index_text("Waiting for the cancelled tasks")
     'wait cancel task'
     """
-    folded = folded_latin(text) if text.isascii() else None
+    folded = fold_latin(text) if text.isascii() else None
     if folded is not None and not has_long_word(folded):
         return " ".join(_stems_of_ascii(folded))
     plain = normalized(text)

@@ -37,7 +37,7 @@ def words(text: str) -> list[str]:
     >>> words("Python入門")
     ['python', '入門']
     """
-    folded = folded_latin(text)
+    folded = fold_latin(text)
     if folded is not None:
         found = folded.split()
         return _short(found) if has_long_word(folded) else found
@@ -48,16 +48,16 @@ def words(text: str) -> list[str]:
     return _short(found)
 
 
-def tokens(plain: str) -> list[str]:
+def tokenize(plain: str) -> list[str]:
     """Return the words of a normalized text in order, as they are spelled, none of them divided.
 
-    >>> tokens("What's new in Python入門?")
+    >>> tokenize("What's new in Python入門?")
     ['What', 's', 'new', 'in', 'Python入門']
     """
     return script_tokens(plain) if has_other_scripts(plain.casefold()) else _WORD.findall(plain)
 
 
-def folded_latin(text: str) -> str | None:
+def fold_latin(text: str) -> str | None:
     """Return the text with its words folded and spaces for all else, as long as it was, but for ß.
 
     None for a text that is more than Latin-1 and punctuation, or has a word such as C#: there
@@ -76,7 +76,7 @@ def folded_latin(text: str) -> str | None:
 
 
 def has_long_word(folded: str) -> bool:
-    """Return whether a text of `folded_latin` has a token that is longer than any word."""
+    """Return whether a text of `fold_latin` has a token that is longer than any word."""
     space = -1
     while len(folded) - space > MAX_WORD_CHARS + 1:
         space = folded.rfind(" ", space + 1, space + MAX_WORD_CHARS + 2)

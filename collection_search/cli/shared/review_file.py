@@ -102,7 +102,10 @@ def read_decision(path: Path, gate_id: str | None) -> tuple[str, dict[str, Any]]
     _require_suffix(path)
     try:
         text = path.read_text(encoding="utf-8")
-        content = _read_json(text) if path.suffix in JSON else read_yaml(text)
+        if path.suffix in JSON:
+            content = json.loads(text, object_pairs_hook=_unique_names)
+        else:
+            content = read_yaml(text)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
     except RecursionError:
@@ -121,10 +124,6 @@ def read_decision(path: Path, gate_id: str | None) -> tuple[str, dict[str, Any]]
     return str(gate_id or named), _without_preselection(
         {str(key): decision[key] for key in decision}
     )
-
-
-def _read_json(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_unique_names)
 
 
 def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
