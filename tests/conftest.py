@@ -76,6 +76,19 @@ def clean_surroundings(
     clear_settings_cache()
 
 
+@pytest.fixture(autouse=True)
+def no_late_traces() -> Iterator[None]:
+    """End with the test what sends its observations: a later test would see what it logs."""
+    yield
+    if sending := sys.modules.get("collection_search.adapters.tracing.sender"):
+        for sender in list(sending._senders):
+            sender._waiting.clear()
+            if exporter := sender._exporter:
+                exporter.shutdown()
+            with sender._sending:
+                pass
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Return the defaults in a data folder of the test's own."""
