@@ -33,7 +33,7 @@ quick: .venv/.dev ## Run them without the slow ones, a third
 	$(BIN)/pytest -n auto -m "not server and not browser and not slow"
 
 test-server: .venv/.dev ## Run the tests that start a LangGraph server on this machine
-	$(BIN)/pytest -m server
+	$(BIN)/pytest -n auto --dist loadfile -m server
 
 test-browser: .venv/.dev ## Run the tests that drive the page in Chromium
 	$(BIN)/pytest -m browser tests/browser
