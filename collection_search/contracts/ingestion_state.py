@@ -65,6 +65,8 @@ class IngestionState(_Acquired):
     """The state of the universal ingestion graph while it runs."""
 
     ids: RunIds
+    tenant_id: str
+    """Whose run it is. It goes on with a context of this tenant only."""
     started_at: float
     """When the run began, in seconds since 1970."""
     ingestion: IngestionReceipt | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from langchain_core.messages import AnyMessage, HumanMessage, convert_to_messages
 from pydantic import (
@@ -32,6 +32,9 @@ class ResearchInput(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid")
+
+    kept_on_thread: ClassVar = frozenset({"collection_scope"})
+    """Fields that hold for the next turn too, where that does not give them."""
 
     question: NormalizedQuery | None = Field(
         default=None,

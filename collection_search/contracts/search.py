@@ -22,18 +22,30 @@ from ..text.urls import normalize_url
 if TYPE_CHECKING:
     from .options import Applied
 
-Identifier = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-"""An id of a tenant, a run, a trace: 1 to 200 characters."""
+
+def _storable(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("it holds NUL, which not every database stores")
+    return text
 
 
 def _printable(text: str) -> str:
     if not text.isprintable():
         raise ValueError("only printable characters are allowed")
+    if text in {".", ".."}:
+        raise ValueError("'.' and '..' are no names: web addresses drop them")
     return text
 
 
+Identifier = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=200),
+    AfterValidator(_storable),
+]
+"""An id of a run, a trace, a case: 1 to 200 characters."""
+
 Name = Annotated[Identifier, AfterValidator(_printable)]
-"""Name of a tenant or a collection: 1 to 200 printable characters."""
+"""Name of a tenant or a collection: 1 to 200 printable characters, neither `.` nor `..`."""
 
 NormalizedQuery = Annotated[str, AfterValidator(normalize_query)]
 NormalizedUrl = Annotated[str, AfterValidator(normalize_url)]

@@ -220,6 +220,8 @@ class CollectionSearchState(ValidatedInput):
     """The state of the collection search graph while it runs."""
 
     ids: RunIds
+    tenant_id: str
+    """Whose run it is. It goes on with a context of this tenant only."""
     started_at: float
     """When the run began, in seconds since 1970."""
     strategy: Strategy

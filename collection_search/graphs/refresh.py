@@ -16,7 +16,7 @@ from ..errors import CollectionSearchError
 from ..ports.collections import require_collection
 from ..runtime.concurrency import blocking, offload
 from ..settings.collection_embedder import restore_embedder
-from ..text.redaction import redact
+from ..text.redaction import mask_text, redact
 from ..tools.ingest import engine_for
 from ..tools.ingestion.crawls import repeat_crawls
 from ..tools.ingestion.page_payers import paid_rules
@@ -164,17 +164,18 @@ async def _ask_again(
     """Ask a question as before; return how it ended and the ticket of its pages."""
     if context.provider is None and record.provider is not None:
         context = context.model_copy(update={"provider": record.provider})
+    shown = mask_text(record.question, personal=False)
     try:
         output = await _run(record, context, collection)
     except CollectionSearchError as error:
         cause = redact(str(error))
-        return AskedAgain(question=record.question, outcome="failed", error=cause), None
+        return AskedAgain(question=shown, outcome="failed", error=cause), None
     receipt = output["ingestion"] or {}
     failures = [*(output["search"] or {}).get("errors", ()), receipt.get("error")]
     why = next((failure["message"] for failure in failures if failure), None)
     telemetry = output["telemetry"] or {}
     asked = AskedAgain(
-        question=record.question,
+        question=shown,
         outcome=output["outcome"],
         error=why,
         provider=(output["search"] or {}).get("provider"),

@@ -63,7 +63,7 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
     ) -> Iterator[Any]:
         """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
         input, context = self._filled_in(input, context)  # noqa: A001 - LangGraph's name
-        self._refuse_wrong(input, config)
+        input = self._validated(input, config)  # noqa: A001 - LangGraph's name
         return super().stream(input, config, context=self._context(context, config), **options)
 
     def astream(
@@ -76,7 +76,7 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
     ) -> AsyncIterator[Any]:
         """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
         input, context = self._filled_in(input, context)  # noqa: A001 - LangGraph's name
-        self._refuse_wrong(input, config)
+        input = self._validated(input, config)  # noqa: A001 - LangGraph's name
         chunks = super().astream(input, config, context=self._context(context, config), **options)
         return heed_cancellation(cast("AsyncGenerator[Any, None]", chunks))
 
@@ -90,16 +90,35 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
             return read_context(given)  # a node of another graph: the keys are that one's
         return read_context(with_configurable(given, {**own, **asked}))
 
-    def _refuse_wrong(self, given: Any, config: RunnableConfig | None) -> None:
+    def _validated(self, given: Any, config: RunnableConfig | None) -> Any:
+        """Return the input; a new one on a thread keeps no choice of the run before."""
         asked = (config or {}).get("configurable", {})
         if given is None or asked.get("checkpoint_ns"):
-            return  # a resumed run, or a node of another graph: that one's state has further keys
+            return given  # a resumed run, or a node of another graph, whose state has further keys
         if isinstance(given, Command):
             _refuse_empty(given)
-            return
+            return given
         model = self.builder.input_schema
+        is_thread = "thread_id" in asked
         if not isinstance(given, model):
-            _refuse_wrong_fields(model, given, is_thread="thread_id" in asked)
+            _refuse_wrong_fields(model, given, is_thread=is_thread)
+        return _with_defaults(model, given) if is_thread else given
+
+
+def _with_defaults(model: type[BaseModel], given: Any) -> dict[str, Any]:
+    """Return the input with the defaults of its optional fields, else the thread's values hold."""
+    kept: Collection[str] = getattr(model, "kept_on_thread", ())
+    defaults = {
+        name: field.get_default(call_default_factory=True)
+        for name, field in model.model_fields.items()
+        if not field.is_required() and name not in kept
+    }
+    told = (
+        given
+        if isinstance(given, Mapping)
+        else {n: getattr(given, n) for n in given.model_fields_set}
+    )
+    return {**defaults, **told}
 
 
 def _refuse_empty(command: Command[Any]) -> None:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from ..contracts.review import Gate
 from ..runtime.concurrency import offload
 from ..settings.remote_caller import approver_of
+from ..text.question_mask import QuestionMask
 from ..text.timestamps import iso_time
 from ..tools.decisions.run_threshold import find_run_threshold
 from ..tools.reviews import (
@@ -78,7 +79,7 @@ async def _gate(state: CollectionSearchState, run: StageRun, gates: GateStore) -
         gate_id=f"gate-{hashlib.sha256(repr(made_of).encode()).hexdigest()[:20]}",
         tenant_id=run.context.tenant(),
         collection=state["collection_scope"],
-        question=state["question"],
+        question=QuestionMask.of(state).mask(state["question"]),
         round=number,
         host="process" if run.server is None else "server",
         thread_id=run.thread_id,

@@ -10,10 +10,11 @@ from ..contracts.ingestion import IngestionRequest, Priority
 from ..errors import CollectionSearchError
 from ..runtime.concurrency import offload
 from ..runtime.failure_log import log_failure
+from ..text.question_mask import QuestionMask
 from ..text.redaction import error_message
 from ..tools.ingest import staged_items
 from ..tools.ingestion.questions import record_question
-from .receipts import build_failed_receipt, build_receipt, run_provenance
+from .receipts import build_failed_receipt, build_receipt, mask_asked, run_provenance
 from .stage import StageRun, stage
 
 if TYPE_CHECKING:
@@ -51,11 +52,12 @@ async def ingest_candidates(state: IngestionState, run: StageRun) -> StartUpdate
 
 
 def _request(state: IngestionState, run: StageRun) -> IngestionRequest:
+    masks = QuestionMask(state["query"] or "")
     shared = run_provenance(run, approved_by="universal_ingestion")
     if state["query"]:
         shared["question"] = state["query"]
     items = [
-        item
+        mask_asked(item, masks)
         for rank, page in enumerate(state["candidates"], start=1)
         for item in staged_items([page], {**shared, "rank": rank})
     ]

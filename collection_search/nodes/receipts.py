@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts.collection import QuestionRecord, TenantScope
 from ..contracts.ingestion import IngestionItem, IngestionRequest
 from ..errors import QualityThresholdError
 from ..runtime.failure_log import log_failure
 from ..text.loose_keys import current_key
+from ..text.question_mask import QuestionMask
 from ..text.redaction import error_message
 from ..tools.criteria.refused_pages import refusal_provenance
 
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from ..contracts.updates import IngestUpdate
     from ..ranking.adaptive import Threshold
     from .stage import StageRun
+
+_ASKED: Final = frozenset({"case_id", "query", "question"})
+"""Facts of a page that hold what a caller wrote."""
 
 logger = logging.getLogger(__name__)
 
@@ -75,14 +80,21 @@ def _ranked_item(
 def build_ingestion_request(
     state: CollectionSearchState, run: StageRun, items: Sequence[IngestionItem]
 ) -> IngestionRequest:
-    """Return the request to ingest these pages for the state's question."""
+    """Return the request to ingest these pages; the secrets of the question are masked."""
+    masks = QuestionMask.of(state)
     return IngestionRequest(
         scope=TenantScope(run.context.tenant(), state["collection_scope"]),
-        items=items,
-        question=state["question"],
+        items=[mask_asked(item, masks) for item in items],
+        question=masks.mask(state["question"]),
         run_id=run.ids["run_id"],
         trace_id=run.ids["trace_id"],
     )
+
+
+def mask_asked(item: IngestionItem, masks: QuestionMask) -> IngestionItem:
+    """Return the page without the secrets of what was asked: its provenance is for people."""
+    facts = {name: masks.mask(item.provenance[name]) for name in _ASKED & item.provenance.keys()}
+    return replace(item, provenance={**item.provenance, **facts})
 
 
 def build_record(state: Mapping[str, Any], url_keys: Iterable[str]) -> QuestionRecord:

@@ -69,6 +69,8 @@ class ResearchState(TypedDict):
     """The `Answer`."""
     outcome: AnswerOutcome | None
     ids: RunIds
+    tenant_id: str
+    """Whose turn it is. It goes on with a context of this tenant only."""
     started_at: float
     flags: list[ResearchFlag]
     telemetry: Telemetry

@@ -29,12 +29,19 @@ async def find_run_ids(
 ) -> FoundIds:
     """Return the ids in a state; those of a new run where it has none.
 
-    On a server a caller may write the state: ids that the server did not make are refused with
-    InputError. Its own are those of its execution, and their `invocation_id` is a seal.
+    Raises InputError where the run is another tenant's. On a server a caller may write the state:
+    ids that the server did not make are refused too. Its own are those of its execution, and their
+    `invocation_id` is a seal over the tenant.
     """
     host_run_id = getattr(runtime.execution_info, "run_id", None)
     known = ids_in(before)
     if runtime.server_info is None:
+        if before.get("tenant_id") not in (None, context.tenant()):
+            raise InputError(
+                "This run was started for another tenant than the context's, so it does not go on."
+                " Resume it with the context that it was started with, as `context`: LangGraph"
+                " does not keep it."
+            )
         is_new = known is None and context.run_id is None and host_run_id is None
         return FoundIds(known or context.ids(host_run_id), is_new)
     home, tenant = context.using().home, context.tenant()

@@ -143,6 +143,7 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
                 **update,
                 **_summary(place, before, after, telemetry),
                 "ids": ids,
+                "tenant_id": context.tenant(),
                 "flags": list(dict.fromkeys(flags)),
                 "started_at": whole.started_at,
                 "telemetry": telemetry,

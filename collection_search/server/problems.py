@@ -32,6 +32,7 @@ from ..errors import (
 )
 from ..text.problems import list_problems, reword_problems
 from ..text.redaction import error_message, redact, redact_error
+from .access import is_operator
 from .asgi import API, is_below, path_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from fastapi import FastAPI, Request
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from ..settings import Settings
+    from .access import Caller
 
 _STATUS: Final[dict[type[CollectionSearchError], int]] = {
     UnknownCollectionError: 404,
@@ -63,6 +67,7 @@ _KINDS: Final = {
     405: "MethodNotAllowed",
     409: "Conflict",
     413: "TooLarge",
+    415: "WrongContentType",
     429: "TooManyRequests",
 }
 """Types of errors that are no error of the package."""
@@ -135,12 +140,30 @@ def _fault(error_id: str) -> str:
     return f"The server has a fault. Its log has the error {error_id}."
 
 
-async def _own_error(_: Request, error: Exception) -> Response:
-    """Answer an error of the package, with the fields of the input that caused it."""
+async def _own_error(request: Request, error: Exception) -> Response:
+    """Answer an error of the package, with the fields of the input that caused it.
+
+    Only the operator reads where the data folder and the database are.
+    """
     cause = error.__cause__
     status = status_of(error) if isinstance(error, CollectionSearchError) else 500
     fields = list_problems(cause) if isinstance(cause, ValidationError) else ()
-    return problem(status, type(error).__name__, str(error), fields=_fields(fields))
+    settings: Settings = request.app.state.context.using()
+    caller: Caller | None = getattr(request.state, "caller", None)
+    said = str(error)
+    if caller is None or not is_operator(caller, settings):
+        said = _without_places(said, settings)
+    return problem(status, type(error).__name__, said, fields=_fields(fields))
+
+
+def _without_places(text: str, settings: Settings) -> str:
+    """Return the text without the data folder's path and the database's address."""
+    if settings.database_url is not None:
+        place = settings.database_place()
+        host, _, name = place.partition("/")
+        for known in (place, f"{host}:5432/{name}"):
+            text = text.replace(known, "of this server")
+    return text.replace(str(settings.home), "(data folder)")
 
 
 async def _wrong_request(request: Request, error: Exception) -> Response:
@@ -148,10 +171,27 @@ async def _wrong_request(request: Request, error: Exception) -> Response:
         raise error
     if not _is_ours(request):
         return await request_validation_exception_handler(request, error)
-    found = [{**one, "loc": one["loc"][1:]} for one in error.errors()]  # first: body, query ...
+    problems = error.errors()
+    if any(one["loc"][0] == "body" for one in problems) and not _is_json(request):
+        return problem(
+            415, _KINDS[415], "Send JSON, with the header Content-Type: application/json."
+        )
+    found = [{**one, "loc": _place(one)} for one in problems]
     fields = _fields(reword_problems(found))  # type: ignore[arg-type]
     said = "; ".join(f"{one['field']}: {one['message']}" for one in fields)
     return problem(422, "InputError", f"The request is not valid. {said}", fields=fields)
+
+
+def _is_json(request: Request) -> bool:
+    return "json" in request.headers.get("content-type", "")
+
+
+def _place(problem: Mapping[str, Any]) -> tuple[int | str, ...]:
+    """Return the place in the request's input; a body that is no JSON has none."""
+    if problem["type"] == "json_invalid":
+        return ()
+    place: tuple[int | str, ...] = problem["loc"][1:]  # the first is: body, query ...
+    return place
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -167,7 +207,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 def _fields(problems: Iterable[Any]) -> list[dict[str, str]]:
     return [
         {
-            "field": ".".join(map(str, one["loc"])) or "input",
+            "field": redact(".".join(map(str, one["loc"]))) or "input",
             "message": redact(str(one["msg"])),
         }
         for one in problems

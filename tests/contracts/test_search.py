@@ -31,8 +31,8 @@ ACCEPTED = [
 ]
 REFUSED: list[tuple[str, Any]] = [
     *[("question", text) for text in ("", " ", "\u200b", "site:", "x" * 2001)],
-    *[("collection_scope", name) for name in ("", " ", "a\nb", "x" * 201)],
-    *[("purpose", text) for text in ("", " ")],
+    *[("collection_scope", name) for name in ("", " ", "a\nb", "x" * 201, ".", "..")],
+    *[("purpose", text) for text in ("", " ", "a\0b")],
     *[("quality_mode", mode) for mode in ("best", "", None)],
     *[("max_candidates", number) for number in (4, 41, 5.5, None)],
     *[("auto_ingest_top_k", number) for number in (0, 21)],

@@ -671,3 +671,37 @@ async def test_deletion_includes_paused_runs(world: ReviewWorld, what: str) -> N
 async def has_thread(world: ReviewWorld, thread_id: str) -> bool:
     async with SQLiteCheckpoints(world.folder / "checkpoints.db").open() as saver:
         return await saver.aget_tuple({"configurable": {"thread_id": thread_id}}) is not None
+
+
+# Whose run it is.
+
+
+@pytest.mark.parametrize("tenant", [None, "evil"])
+async def test_a_run_goes_on_for_its_own_tenant_only(world: ReviewWorld, tenant: Any) -> None:
+    """LangGraph does not keep a context: one that was forgotten is told, and nothing is decided."""
+    world.context = world.context.model_copy(update={"tenant_id": "acme"})
+    thread = thread_of(world)
+    await thread.start()
+    thread.context = world.context.model_copy(update={"tenant_id": tenant})
+    with pytest.raises(InputError, match=r"started for another tenant .* as `context`"):
+        await thread.answer(status="approved")
+    assert world.store.gates.gates(tenant or "local") == []
+    assert world.trigger.requests == []
+    thread.context = world.context
+    result = await thread.answer(status="approved")
+    assert result.value["review"]["status"] == "approved"
+    assert {request.scope.tenant_id for request in world.trigger.requests} == {"acme"}
+
+
+async def test_what_waits_and_what_is_ingested_shows_no_secret_of_the_question(
+    world: ReviewWorld,
+) -> None:
+    """The question itself is asked as it is."""
+    thread = thread_of(world)
+    await thread.start({**INPUT, "question": "why does api_key=abcdef1 fail in Python?"})
+    (gate,) = world.store.gates.gates("local")
+    await thread.answer(status="approved")
+    (request,) = world.trigger.requests
+    shown = f"{gate.question} {request.question} {[one.provenance for one in request.items]}"
+    assert "abcdef1" not in shown
+    assert gate.question == request.question == "why does api_key=[secret] fail in Python?"

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from collection_search import SearchContext
+from collection_search.contracts.inputs import SearchInput
 from collection_search.errors import ConfigError, InputError
 from collection_search.graphs import (
     collection_review,
@@ -226,6 +227,19 @@ def test_a_thread_remembers_what_an_input_leaves_out(context: SearchContext) -> 
     assert str(caught.value) == (
         "The input is not valid. questoin: there is no such field, did you mean question?"
     )
+
+
+def test_a_choice_holds_for_one_run_of_a_thread(context: SearchContext) -> None:
+    """A later input ingests nothing unless it says so itself."""
+    graph = collection_search.build_graph(checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "t"}}
+    chosen = {"auto_ingest": True, "auto_ingest_min_score": 0, "purpose": "one report"}
+    assert graph.invoke({**QUESTION, **chosen}, config, context=context)["ingestion"]
+    assert not graph.invoke(QUESTION, config, context=context)["ingestion"]
+    given = SearchInput(**QUESTION)
+    graph.invoke(given, config, context=context)
+    kept = graph.get_state(config).values
+    assert {name: kept[name] for name in SearchInput.model_fields} == given.model_dump()
 
 
 def test_a_copy_validates_too(context: SearchContext) -> None:

@@ -52,6 +52,16 @@ async def test_the_dashboard_without_a_verification(api: httpx.AsyncClient) -> N
     assert shown["freshness"]["newest"].endswith("Z")
 
 
+async def test_the_dashboard_shows_no_secret_of_a_question(api: httpx.AsyncClient) -> None:
+    """Nor of the queries that were made of it."""
+    put_page("https://example.com/tea", TEXT, run_id="run-1")
+    asked = QuestionRecord(question="why does api_key=abcdef1 fail", queries=["abcdef1 fail"])
+    process_store().collections.remember_question(SCOPE, asked)
+    shown = await api.get("/collections/docs/coverage")
+    assert shown.json()["questions"][0]["question"] == "why does api_key=[secret] fail"
+    assert "abcdef1" not in shown.text
+
+
 async def test_a_verification_is_remembered(api: httpx.AsyncClient) -> None:
     """With the best score of each query, answered or open."""
     _fill()

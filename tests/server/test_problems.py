@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
-from fastapi import FastAPI
-from fastapi.testclient import TestClient
+from typing import TYPE_CHECKING
 
+import pytest
+from fastapi import FastAPI, Request
+from fastapi.testclient import TestClient
+from support.api_client import ONE, TWO
+
+from collection_search import SearchContext, Settings
+from collection_search.errors import StoreError
+from collection_search.server.access import Caller, Role
 from collection_search.server.problems import answer_problems
+
+if TYPE_CHECKING:
+    import httpx
 
 
 @pytest.mark.parametrize(
@@ -19,3 +28,49 @@ def test_a_path_that_nobody_has(path: str, key: str) -> None:
     answer = TestClient(app).get(path)
     assert answer.status_code == 404
     assert list(answer.json()) == [key]
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", ""])
+async def test_a_body_that_is_not_called_json(api: httpx.AsyncClient, kind: str) -> None:
+    """The header is what is wrong, not the input."""
+    headers = {"content-type": kind}
+    body = b'{"question": "why?"}'
+    answer = await api.post("/collections/docs/coverage", content=body, headers=headers)
+    assert answer.status_code == 415
+    assert "Content-Type: application/json" in answer.json()["error"]["message"]
+
+
+async def test_a_body_that_is_no_json(api: httpx.AsyncClient) -> None:
+    """It has no field that could be named."""
+    headers = {"content-type": "application/json"}
+    answer = await api.post("/runs", content=b'{"input": ', headers=headers)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["fields"][0]["field"]) == (422, "input")
+    assert "JSON" in error["message"]
+
+
+@pytest.mark.parametrize(("tenant", "is_told"), [(ONE, True), (TWO, False)])
+@pytest.mark.usefixtures("operated_by_one")
+async def test_only_the_operator_reads_where_the_store_is(
+    tenant: str, monkeypatch: pytest.MonkeyPatch, *, is_told: bool
+) -> None:
+    """That the database cannot be used is told to everybody."""
+    url = "postgresql://me:hidden@127.0.0.1:5433/collections"
+    monkeypatch.setenv("COLLECTION_SEARCH_DATABASE_URL", url)
+    settings = Settings()
+    error = StoreError(f"The database {settings.database_place()} in {settings.home} is down.")
+    app = FastAPI()
+    answer_problems(app)
+    app.state.context = SearchContext(settings=settings)
+
+    @app.get("/app/api/fails")
+    async def fail(request: Request) -> None:
+        request.state.caller = Caller(tenant, "ann", Role.admin)
+        raise error
+
+    answer = TestClient(app).get("/app/api/fails")
+    said = answer.json()["error"]["message"]
+    assert answer.status_code == 503
+    assert (said == str(error)) is is_told
+    if not is_told:
+        assert said == "The database of this server in (data folder) is down."

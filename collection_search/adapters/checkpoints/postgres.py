@@ -91,6 +91,7 @@ class PostgresCheckpoints:
             max_size=MAX_CONNECTIONS,
             timeout=WAIT_S,
             kwargs=options,
+            check=AsyncConnectionPool.check_connection,  # a restart of the server ends idle ones
             open=False,
         )
 

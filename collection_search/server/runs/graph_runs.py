@@ -15,10 +15,10 @@ from ...errors import CollectionSearchError
 from ...graphs.collection_search import build_graph, output_of
 from ...nodes.summary_sentences import summarize
 from ...runtime.concurrency import offload
+from ...text.question_mask import QuestionMask
 from ...text.redaction import error_message, redact_error
 from .caller_choices import read_run_choices
 from .event_writer import write_events
-from .masking import RunMask
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -81,7 +81,7 @@ class GraphRuns:
             kept = await self.graphs[run.graph].aget_state(_config(run))
             if not kept.values:
                 return {"status": "interrupted", "error": _INTERRUPTED}
-            masks = await offload(RunMask, kept.values["question"])
+            masks = await offload(QuestionMask.of, kept.values)
             return await self._executed(
                 run, context or await read_run_choices(self.base, run), masks
             )
@@ -106,18 +106,20 @@ class GraphRuns:
         """Delete the run's checkpoints."""
         await self.checkpointer.adelete_thread(run.run_id)
 
-    async def _tell(self, run: ServerRun, masks: RunMask, events: Sequence[RunEvent]) -> None:
+    async def _tell(self, run: ServerRun, masks: QuestionMask, events: Sequence[RunEvent]) -> None:
         """Store events. Raises RunLost."""
         if not await offload(self._append, run, masks, events):
             raise RunLost(run.run_id)
         self.changes.tell(run.run_id)
 
-    def _append(self, run: ServerRun, masks: RunMask, events: Sequence[RunEvent]) -> bool:
+    def _append(self, run: ServerRun, masks: QuestionMask, events: Sequence[RunEvent]) -> bool:
         """Mask and store events; False where the run is not this owner's. Blocks."""
         shown = masks.mask(events)
         return self.store.append(run.tenant_id, run.run_id, shown, owner=self.owner)
 
-    async def _executed(self, run: ServerRun, context: SearchContext, masks: RunMask) -> RunChange:
+    async def _executed(
+        self, run: ServerRun, context: SearchContext, masks: QuestionMask
+    ) -> RunChange:
         graph, config = self.graphs[run.graph], _config(run)
         stream = graph.astream(
             None,
@@ -139,7 +141,7 @@ def _config(run: ServerRun) -> RunnableConfig:
     return {"configurable": {"thread_id": run.run_id}}
 
 
-def _result(run: ServerRun, state: StateSnapshot, masks: RunMask) -> RunChange:
+def _result(run: ServerRun, state: StateSnapshot, masks: QuestionMask) -> RunChange:
     """Return the change of a run that ended or waits; masking takes time."""
     values = state.values
     output: dict[str, Any] = masks.mask(output_of(values, _OUTPUTS[run.graph]))

@@ -10,11 +10,11 @@ from ...contracts.server_run import ServerRun
 from ...graphs.collection_review import CollectionReviewGraph
 from ...graphs.validating_graph import validate_input
 from ...runtime.concurrency import offload
+from ...text.question_mask import QuestionMask
 from ...tools.ingestion.ownership import this_process
 from .caller_choices import read_choices, read_run_choices
 from .changes import Changes
 from .graph_runs import GraphRuns
-from .masking import RunMask
 from .run_tasks import RunTasks
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class RunManager:
         run_id = f"run-{uuid.uuid4().hex}"
         validated = validate_input(_INPUTS[graph], given).model_dump()
         context = await read_choices(self._base, tenant, choices, run_id=run_id)
-        shown = await offload(lambda: RunMask(validated["question"]).mask(validated))
+        shown = await offload(lambda: QuestionMask.of(validated).mask(validated))
         run = ServerRun(
             run_id=run_id,
             tenant_id=tenant,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from typing_extensions import TypedDict
 
 from ...contracts.collection import TenantScope
 from ...ports.collections import require_collection
 from ...runtime.concurrency import offload
+from ...text.question_mask import QuestionMask
 from ...text.timestamps import iso_time
 from ..spending.totals import sum_runs
 from .verification import unique_queries
@@ -93,10 +94,10 @@ async def aread_dashboard(collection: str, *, context: SearchContext) -> Dashboa
 
 
 def known_question(record: QuestionRecord) -> KnownQuestion:
-    """Return a question with what its last verification found."""
+    """Return a question with what its last verification found, for people: no secret is shown."""
     queries, last = _queries(record), record.coverage
     counts = [one["answered"] for one in queries]
-    return {
+    known: KnownQuestion = {
         "question": record.question,
         "purpose": record.purpose,
         "asked_at": iso_time(record.last_asked_at),
@@ -107,6 +108,7 @@ def known_question(record: QuestionRecord) -> KnownQuestion:
         "open": counts.count(False),
         "unverified": counts.count(None),
     }
+    return cast("KnownQuestion", QuestionMask(record.question, record.purpose).mask(known))
 
 
 def _queries(record: QuestionRecord) -> list[KnownQuery]:

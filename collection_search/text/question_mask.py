@@ -1,4 +1,4 @@
-"""Masking of secrets in what is kept of a run and shown of it."""
+"""Masking of the secrets in a question, and in the queries that are made of it."""
 
 from __future__ import annotations
 
@@ -6,25 +6,34 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...text.known_secrets import KnownSecrets
-from ...text.redaction import mask, mask_text
+from .known_secrets import KnownSecrets
+from .redaction import mask, mask_text
 
 _REFERENCES: Final = frozenset({"content_ref", "url_key"})
 """Fields that hold our own hashes, which look like secrets."""
 _WORD: Final = re.compile(r"\w{6,}")
 
 
-class RunMask:
-    """Masks secrets, and the parts of those that the question holds: queries are made of them."""
+class QuestionMask:
+    """Masks secrets, and the parts of those that what was asked holds: queries are made of them."""
 
-    def __init__(self, question: str) -> None:
-        shown = _WORD.findall(mask_text(question, personal=False))
-        self._parts = KnownSecrets(set(_WORD.findall(question)) - set(shown))
+    def __init__(self, *asked: str) -> None:
+        parts: set[str] = set()
+        for text in asked:
+            shown = mask_text(text, personal=False)
+            if shown != text:
+                parts |= set(_WORD.findall(text)) - set(_WORD.findall(shown))
+        self._parts = KnownSecrets(parts)
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> QuestionMask:
+        """Return the mask of a run: its queries hold words of the question and the purpose."""
+        return cls(state["question"], state.get("purpose") or "")
 
     def mask(self, value: Any) -> Any:
         """Return a copy of a JSON-plain value with every secret masked, at any depth.
 
-        >>> RunMask("why does api_key=abcdef1 fail").mask({"query": "abcdef1 fail"})
+        >>> QuestionMask("why does api_key=abcdef1 fail").mask({"query": "abcdef1 fail"})
         {'query': '[secret] fail'}
         """
         if isinstance(value, Mapping):
