@@ -17,6 +17,7 @@ from collection_search.adapters.stores.sqlite.run_history import SQLiteRuns
 from collection_search.errors import StoreError
 from collection_search.server.runs.graph_runs import compile_graphs
 from collection_search.server.runs.manager import RunManager
+from collection_search.server.runs.run_tasks import RETRIES
 from collection_search.testing import RecordingTrigger, ScriptedAdapter
 from collection_search.tools.ingestion.ownership import this_process
 
@@ -64,6 +65,18 @@ class FailingRuns(SQLiteRuns):
             self.failures -= 1
             raise StoreError("The disk is full.")
         return super().change(tenant_id, run_id, change, **conditions)
+
+
+class FailingCheckpoints(InMemorySaver):
+    """Checkpoints of a database that is down for the next writes."""
+
+    failures = 0
+
+    async def aput(self, *given: Any, **named: Any) -> Any:
+        if self.failures:
+            self.failures -= 1
+            raise StoreError("The database is down.", retryable=True)
+        return await super().aput(*given, **named)
 
 
 class Servers:
@@ -165,6 +178,25 @@ async def test_an_end_that_could_not_be_stored_is_stored_by_the_next_sweep(
     await servers.reach(run_id, "done")
     assert len(adapter.requests) == searches
     await servers.are_clean()
+    await manager.close()
+
+
+@pytest.mark.parametrize(("failures", "status"), [(1, "done"), (1000, "failed")])
+async def test_a_run_goes_on_after_a_short_outage_of_the_store(
+    settings: Settings, failures: int, status: str
+) -> None:
+    """From its last checkpoint; after some outages it fails instead of starting for ever."""
+    servers = Servers(settings, ScriptedAdapter(good_pages()))
+    servers.checkpoints = checkpoints = FailingCheckpoints()
+    manager = servers.start()
+    run_id = await begin(manager)
+    checkpoints.failures = failures
+    for _ in range(RETRIES):
+        await wait_until_async(lambda: run_id not in manager.tasks._tasks)
+        await manager.tasks.recover()
+    await servers.reach(run_id, status)
+    await servers.are_clean()
+    assert not manager.tasks._outages
     await manager.close()
 
 

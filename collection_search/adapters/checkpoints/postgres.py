@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -26,7 +26,15 @@ except ImportError as missing:
     ) from missing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.base import (
+        ChannelVersions,
+        Checkpoint,
+        CheckpointMetadata,
+        CheckpointTuple,
+    )
 
     from ...settings import Settings
 
@@ -54,12 +62,10 @@ class PostgresCheckpoints:
         the database cannot be used.
         """
         (await offload(connect_first, self._url, {})).close()
-        try:
+        with _translated(self._url):
             async with self._pool() as pool:
                 await self._set_up(pool)
-                yield AsyncPostgresSaver(pool, serde=_serializer())
-        except (psycopg.Error, PoolTimeout) as error:
-            raise translate_failure(self._url, error) from error
+                yield _Saver(self._url, pool)
 
     async def delete(self, thread_ids: Iterable[str]) -> None:
         """Delete all that is kept of these threads. Raises StoreError."""
@@ -85,15 +91,62 @@ class PostgresCheckpoints:
             "options": f"-c search_path={self._schema},public",
             "application_name": "collection-search",
         }
+        check: Any = AsyncConnectionPool.check_connection  # a restart of the server ends idle ones
         return AsyncConnectionPool(
             self._url,
             min_size=0,
             max_size=MAX_CONNECTIONS,
             timeout=WAIT_S,
             kwargs=options,
-            check=AsyncConnectionPool.check_connection,  # a restart of the server ends idle ones
+            check=check,
             open=False,
         )
+
+
+class _Saver(AsyncPostgresSaver):
+    """A checkpointer whose failures are StoreErrors: a run may go on after an outage."""
+
+    def __init__(
+        self, url: str, pool: AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]
+    ) -> None:
+        super().__init__(pool, serde=_serializer())
+        self._url = url
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        with _translated(self._url):
+            return await super().aget_tuple(config)
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        with _translated(self._url):
+            return await super().aput(config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        with _translated(self._url):
+            await super().aput_writes(config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        with _translated(self._url):
+            await super().adelete_thread(thread_id)
+
+
+@contextmanager
+def _translated(url: str) -> Iterator[None]:
+    try:
+        yield
+    except (psycopg.Error, PoolTimeout) as error:
+        raise translate_failure(url, error) from error
 
 
 def _serializer() -> JsonPlusSerializer:

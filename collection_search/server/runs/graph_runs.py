@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from langgraph.graph import START
 
 from ...contracts.state import CollectionReviewOutput, CollectionSearchOutput
-from ...errors import CollectionSearchError
+from ...errors import CollectionSearchError, StoreError
 from ...graphs.collection_search import build_graph, output_of
 from ...nodes.summary_sentences import summarize
 from ...runtime.concurrency import offload
@@ -71,11 +71,13 @@ class GraphRuns:
     owner: str
     changes: Changes
 
-    async def execute(self, run: ServerRun, context: SearchContext | None = None) -> RunChange:
+    async def execute(
+        self, run: ServerRun, context: SearchContext | None = None, *, may_retry: bool = False
+    ) -> RunChange:
         """Run the graph from its last checkpoint to its end or next gate; return what became of it.
 
         Without a context the run's own choices are read again. An error of the run is part of what
-        is returned. Raises RunLost.
+        is returned. Raises RunLost, and StoreError when the run may go on after an outage.
         """
         try:
             kept = await self.graphs[run.graph].aget_state(_config(run))
@@ -88,6 +90,8 @@ class GraphRuns:
         except RunLost:
             raise
         except Exception as error:
+            if may_retry and isinstance(error, StoreError) and error.retryable:
+                raise
             if not isinstance(error, CollectionSearchError):
                 logger.exception("The run %s failed.", run.run_id, exc_info=redact_error(error))
             problem = {"type": type(error).__name__, "message": error_message(error)}

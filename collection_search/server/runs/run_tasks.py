@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from contextlib import suppress
 from contextvars import Context
 from dataclasses import replace
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 LEASE_S: Final = 15.0
 """After this time without a sign of life the runs of a server are left to the others."""
+RETRIES: Final = 3
+"""How often a run that an outage of the store has ended goes on from its last checkpoint."""
 RENEW_S: Final = 5.0
 """Interval between two signs of life, each with a look at what others have left."""
 _CANCELLED: Final[RunChange] = {"status": "cancelled"}
@@ -53,7 +56,9 @@ class RunTasks:
         self._store, self._owner = graph_runs.store, graph_runs.owner
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._unkept: dict[str, ServerRun] = {}
-        """Runs whose beginning or end could not be stored; the next sweep tries again."""
+        """Runs that the store could not keep; the next sweep tries again."""
+        self._outages: Counter[str] = Counter()
+        """How often that was so, by run."""
         _living.add(self._owner)
 
     def is_queued(self, run: ServerRun) -> bool:
@@ -166,13 +171,15 @@ class RunTasks:
                 await self._clean(run)
         except Exception as error:  # noqa: BLE001 - a task has nobody to raise to
             logger.warning("The run %s could not be kept: %s", run.run_id, error_message(error))
+            self._outages[run.run_id] += 1
             self._unkept[run.run_id] = run
 
     async def _in_turn(self, run: ServerRun, context: SearchContext | None) -> RunChange | None:
         """Execute the run in its turn and store what became of it; None where it was lost."""
         async with self._turns.of(run.tenant_id, run.run_id):
             try:
-                change = await self._graph_runs.execute(run, context)
+                may_retry = self._outages[run.run_id] < RETRIES
+                change = await self._graph_runs.execute(run, context, may_retry=may_retry)
             except RunLost:
                 return None
             return change if await self._settle(run, change) else None
@@ -252,6 +259,8 @@ class RunTasks:
     def _drop(self, run_id: str, ended: asyncio.Task[None]) -> None:
         if self._tasks.get(run_id) is ended:  # else the run has been resumed
             del self._tasks[run_id]
+            if run_id not in self._unkept:
+                self._outages.pop(run_id, None)
 
 
 def _is_left(run: ServerRun, holders: Collection[str]) -> bool:
