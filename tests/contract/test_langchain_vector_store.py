@@ -129,7 +129,7 @@ def test_filters_are_those_of_the_store(context: SearchContext):
     assert [one.page_content for one in found] == ["b"]
     with pytest.raises(InputError, match="filter is_pdf takes true or false"):
         faces.similarity_search("a", filter={"is_pdf": "maybe"})
-    with pytest.raises(InputError, match="mapping of names"):
+    with pytest.raises(InputError, match="filters must be a mapping of names"):
         faces.similarity_search("a", filter=lambda _: True)  # type: ignore[arg-type]
     for name in ("tenant_id", "1 OR 1", "x') OR ('1", '"', "$"):
         assert faces.similarity_search("a", filter={name: "other"}) == []
