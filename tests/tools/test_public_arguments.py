@@ -99,6 +99,7 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("find_pages", ([URL],), {"depth": 1, "on_found": 3}, "on_found"),
     ("find_pages", ([URL],), {"depth": 1, "context": 3}, "context"),
     ("wait", (3,), {}, "ticket"),
+    ("wait", (None,), {}, "no ingestion was started. The run's `outcome` says why"),
     ("wait", (TICKET,), {"timeout_s": "1"}, "timeout_s"),
     ("wait", (TICKET,), {"timeout_s": float("nan")}, "timeout_s"),
     ("wait", ("t",), {"tenant": 3}, "tenant"),
