@@ -185,7 +185,8 @@ async def _watch(
         ticket, tenant = ticket.ticket_id, tenant_of(ticket, tenant)
     elif ticket is None:
         raise InputError(
-            "There is no ticket to wait for: no ingestion was started. The run's `outcome` says why."
+            "There is no ticket to wait for: no ingestion was started."
+            " The run's `outcome` says why."
         )
     elif not isinstance(ticket, str):
         raise InputError(
