@@ -139,7 +139,7 @@ class SearchContext(RunChoices):
         if given is None or isinstance(given, QueryModel):
             return given
         if not callable(getattr(given, "ainvoke", None)):
-            raise ConfigError("model needs a name, a chat model or an object with `plan`.")
+            raise _no_model(given)
         wrap = await offload(registry.load_adapter, "models", "langchain")
         return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]
 
@@ -299,3 +299,12 @@ class SearchContext(RunChoices):
         if not is_counted(settings):
             return NULL_METRICS
         return await adapter_of(settings, "metrics", "prometheus")  # type: ignore[no-any-return]
+
+
+def _no_model(given: Any) -> ConfigError:
+    """Return the error for an object that is no model."""
+    if callable(getattr(given, "plan", None)):
+        return ConfigError(
+            f"The model {type(given).__name__} has `plan` but no `model_name`: give it one."
+        )
+    return ConfigError("model needs a name, a chat model or an object with `plan`.")

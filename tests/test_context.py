@@ -162,6 +162,26 @@ async def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
         await wrong.query_model()
 
 
+async def test_a_model_without_a_name_is_told_what_it_lacks(tmp_path: Path) -> None:
+    """It has a plan, so the sentence names the other attribute."""
+
+    class Planner:
+        async def plan(self, *_: Any, **__: Any) -> None: ...
+
+    wrong = SearchContext(settings=Settings(home=tmp_path), model=Planner())
+    with pytest.raises(ConfigError, match="Planner has `plan` but no `model_name`"):
+        await wrong.query_model()
+
+
+@pytest.mark.parametrize(
+    "given", [{"provider": ScriptedAdapter}, {"model": ScriptedQueryModel}, {"embeddings": object}]
+)
+def test_a_class_is_no_instance(given: dict[str, Any]) -> None:
+    """It has the methods, so that only the first call would fail."""
+    with pytest.raises(ValidationError, match="is a class: give an instance"):
+        SearchContext(**given)
+
+
 async def test_without_keys_there_is_no_tracing(tmp_path: Path) -> None:
     """No Langfuse key, no sink; keys with tracing switched off neither."""
     plain = Settings(home=tmp_path)

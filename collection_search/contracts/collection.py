@@ -248,6 +248,18 @@ OWN_METADATA: Final = "metadata"
 """Key of that metadata in its provenance."""
 
 
+def validate_filters(filters: Any) -> None:
+    """Raise InputError for filters that are no mapping.
+
+    >>> validate_filters({"is_pdf": True})
+    """
+    if not isinstance(filters, Mapping | None):
+        raise InputError(
+            "filters must be a mapping of names to values or None, but"
+            f" {type(filters).__name__!r} was given."
+        )
+
+
 class PendingChunk(NamedTuple):
     """A chunk that waits for its new vector."""
 

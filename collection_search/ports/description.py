@@ -43,6 +43,8 @@ class SearchDescription:
     @property
     def search(self) -> SearchFunction:
         """The blocking search. Raises InputError for what is no search adapter."""
+        if isinstance(self.adapter, type):
+            raise InputError(f"{self.adapter.__name__} is a class: give an instance of it.")
         search = _callable(self.adapter, "search")
         name = type(self.adapter).__name__
         if search is None:

@@ -77,6 +77,8 @@ class RunChoices(RunIdentity):
     @field_validator("provider", "model", "embeddings", "reranker")
     @classmethod
     def _name_or_object(cls, value: Any) -> Any:
+        if isinstance(value, type):
+            raise ValueError(f"{value.__name__} is a class: give an instance")  # noqa: TRY004
         if isinstance(value, Mapping | list | int | float):
             raise ValueError("give a name, or a live object in Python")  # noqa: TRY004 - pydantic
         return value

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from ..contracts.service import Attempt, SearchRequest, SearchResponse, ServiceSearchResult
 from ..errors import ConfigError, ErrorCode, WebSearchError
 from ..settings import Settings, registry
-from ..tools.service import validate_request
+from ..tools.service import WebSearchService, validate_request
 from .clock import FakeClock
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def service_results(count: int = 3, *, about: str = "asyncio") -> list[ServiceSe
     ]
 
 
-class MockWebSearchService:
+class MockWebSearchService(WebSearchService):
     """A double of `WebSearchService` without network, key or waiting; thread-safe.
 
     The answers of the constructor are for every query without answers of its own; each list is
@@ -87,8 +87,7 @@ class MockWebSearchService:
         clock: FakeClock | None = None,
         settings: Settings | None = None,
     ) -> None:
-        self.settings = settings or Settings()
-        """Those that a face for models reads: its entry `web_search`."""
+        super().__init__(settings or Settings())
         self.requests: list[SearchRequest] = []
         """Every request that could be used, in the order of arrival, failed ones too."""
         self.credentials: list[tuple[Credentials, str | None]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ..contracts.collection import Passage, TenantScope
+from ..contracts.collection import Passage, TenantScope, validate_filters
 from ..errors import InputError
 from ..ports.collections import require_collection
 from ..ranking.calibration import await_calibration
@@ -68,6 +68,7 @@ async def aretrieve(
     and ModelError, after which a retry may help.
     """
     validate_arguments(question=question, collection=collection, k=k)
+    validate_filters(filters)
     context = context_for(context, tenant)
     query = normalize_query(question)
     if len(query) > MAX_QUESTION_CHARS:

@@ -183,6 +183,11 @@ async def _watch(
     validate_arguments(timeout_s=timeout_s, tenant=tenant, work=work, on_progress=on_progress)
     if isinstance(ticket, Ticket):
         ticket, tenant = ticket.ticket_id, tenant_of(ticket, tenant)
+    elif ticket is None:
+        raise InputError(
+            "There is no ticket to wait for: no ingestion was started."
+            " The run's `outcome` says why."
+        )
     elif not isinstance(ticket, str):
         raise InputError(
             f"ticket must be a Ticket or its id, but {type(ticket).__name__!r} was given."

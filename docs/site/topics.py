@@ -46,7 +46,12 @@ TOPICS: Final = {
         "make_metrics_app metrics_collectors write_metrics relieve_collector",
     ),
     "Errors": (
-        "Every error is a CollectionSearchError. Its message says what happened and what to do.",
+        (
+            "Every error is a CollectionSearchError. Its message says what happened and what to do."
+            "\n`Settings(...)` and `SearchContext(...)` themselves raise pydantic's ValidationError"
+            "\nfor a wrong value; `Settings.load`, the graphs and the functions raise ConfigError"
+            "\nand InputError."
+        ),
         """
         CollectionSearchError InputError InvalidQueryError InvalidUrlError ArrowSyntaxError
         ConfigError MissingExtraError CostLimitReached QualityThresholdError

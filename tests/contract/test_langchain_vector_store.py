@@ -16,6 +16,7 @@ from collection_search.contracts.collection import TenantScope
 from collection_search.errors import ConfigError, InputError
 from collection_search.tools.langchain.vector_store import CollectionVectorStore
 from collection_search.tools.portable.files import export_file, import_file
+from collection_search.tools.retrieve import retrieve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,6 +79,48 @@ def test_scores_are_cosines(context: SearchContext):
     assert faces.similarity_search_with_relevance_scores("two", k=1)[0][1] == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("size", [None, 6])
+async def test_a_threshold_of_relevance_keeps_the_exact_hit(
+    context: SearchContext, size: int | None
+):
+    """With and without vectors; without, the relevance is what `retrieve` gives."""
+    more = {"embedding": None, "fingerprint": None} if size is None else {"size": size}
+    faces = store(context, **more)
+    said = "Herons wade in shallow water."
+    faces.add_texts([said, "Tea is brewed with hot water.", "A queue keeps tasks."])
+    scores = faces.similarity_search_with_relevance_scores(said, k=2)
+    assert scores == await faces.asimilarity_search_with_relevance_scores(said, k=2)
+    assert scores[0][0].page_content == said
+    assert 0.9 < scores[0][1] <= 1
+    if size is None:
+        best = retrieve(said, collection="notes", tenant="acme", context=context)[0]
+        assert scores[0][1] == pytest.approx(best.score / 100)
+        assert scores[1][1] < 0.6
+    retriever = faces.as_retriever(
+        search_type="similarity_score_threshold", search_kwargs={"score_threshold": 0.8}
+    )
+    assert [one.page_content for one in retriever.invoke(said)] == [said]
+
+
+def test_relevance_by_words_takes_filters_and_any_question(context: SearchContext):
+    """A question without words finds nothing, as it does with scores."""
+    faces = store(context, embedding=None, fingerprint=None)
+    faces.add_texts(["Herons wade.", "Herons fly."], [{"mood": "calm"}, {"mood": "merry"}])
+    found = faces.similarity_search_with_relevance_scores("herons", filter={"mood": "merry"})
+    assert [one.page_content for one, _ in found] == ["Herons fly."]
+    assert faces.similarity_search_with_relevance_scores("") == []
+    assert faces.similarity_search_with_relevance_scores("herons", k=0) == []
+
+
+async def test_a_search_by_marginal_relevance_names_what_to_use(context: SearchContext):
+    """LangChain's own error has no text."""
+    faces = store(context)
+    with pytest.raises(NotImplementedError, match="Use `retrieve`"):
+        faces.as_retriever(search_type="mmr").invoke("herons")
+    with pytest.raises(NotImplementedError, match="Use `retrieve`"):
+        await faces.amax_marginal_relevance_search_by_vector([1.0])
+
+
 def test_filters_are_those_of_the_store(context: SearchContext):
     """A known one narrows; a value of another kind is refused; a name is never read as SQL."""
     faces = store(context)
@@ -86,7 +129,7 @@ def test_filters_are_those_of_the_store(context: SearchContext):
     assert [one.page_content for one in found] == ["b"]
     with pytest.raises(InputError, match="filter is_pdf takes true or false"):
         faces.similarity_search("a", filter={"is_pdf": "maybe"})
-    with pytest.raises(InputError, match="mapping of names"):
+    with pytest.raises(InputError, match="filters must be a mapping of names"):
         faces.similarity_search("a", filter=lambda _: True)  # type: ignore[arg-type]
     for name in ("tenant_id", "1 OR 1", "x') OR ('1", '"', "$"):
         assert faces.similarity_search("a", filter={name: "other"}) == []

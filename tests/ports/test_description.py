@@ -13,6 +13,7 @@ import pytest
 import collection_search
 from collection_search.contracts.health import Health
 from collection_search.contracts.search import SearchAdapterResponse
+from collection_search.errors import InputError
 from collection_search.ports.description import MEMBERS, describe, find_misspelt, is_runnable
 from collection_search.ports.near_misses import find_near_misses
 from collection_search.ports.search_function import KEYWORDS
@@ -212,3 +213,9 @@ def test_nobody_else_looks_at_an_adapter() -> None:
 def test_the_rule_finds_what_it_forbids(code: str) -> None:
     """Each way of looking at an adapter is seen."""
     assert list(sniffed(ast.parse(code)))
+
+
+def test_a_class_is_no_adapter() -> None:
+    """Its `search` is there, but takes no instance."""
+    with pytest.raises(InputError, match="ScriptedAdapter is a class: give an instance"):
+        _ = describe(ScriptedAdapter).search

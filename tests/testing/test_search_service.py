@@ -39,6 +39,15 @@ def test_it_has_the_methods_of_the_service(name: str) -> None:
     assert isinstance(MockWebSearchService().settings, Settings)
 
 
+def test_it_may_be_given_where_the_service_is_asked_for() -> None:
+    """A function that is annotated with the service takes it, also for a type checker."""
+    settings = Settings(default_max_results=2)
+    service: WebSearchService = MockWebSearchService(service_results(3), settings=settings)
+    assert isinstance(service, WebSearchService)
+    assert service.settings is settings
+    assert len(service.search("asyncio").results) == 3
+
+
 def test_specific_queries_have_specific_results() -> None:
     """By the whole query, a part of it, a pattern, or anything of the request; first match first."""
     service = (

@@ -76,6 +76,9 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("retrieve", ("tea",), {"collection": "docs", "tenant": 3}, "tenant"),
     ("retrieve", ("tea",), {"collection": "docs", "tenant": " "}, "tenant"),
     ("retrieve", ("tea",), {"collection": "docs", "context": {"tenant_id": "a"}}, "context"),
+    ("retrieve", ("tea",), {"collection": "docs", "filters": 5}, "filters must be a mapping"),
+    ("retrieve", ("tea",), {"collection": "docs", "filters": "x"}, "filters must be a mapping"),
+    ("retrieve", ("tea",), {"collection": "docs", "filters": 0}, "filters must be a mapping"),
     ("answer", (None,), {"collection": "docs"}, "question"),
     ("answer", ("tea",), {"collection": 3}, "collection"),
     ("answer", ("tea",), {"collection": "docs", "k": 0.5}, "k"),
@@ -96,6 +99,7 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("find_pages", ([URL],), {"depth": 1, "on_found": 3}, "on_found"),
     ("find_pages", ([URL],), {"depth": 1, "context": 3}, "context"),
     ("wait", (3,), {}, "ticket"),
+    ("wait", (None,), {}, "no ingestion was started. The run's `outcome` says why"),
     ("wait", (TICKET,), {"timeout_s": "1"}, "timeout_s"),
     ("wait", (TICKET,), {"timeout_s": float("nan")}, "timeout_s"),
     ("wait", ("t",), {"tenant": 3}, "tenant"),
@@ -141,12 +145,14 @@ WRONG_METHODS: dict[str, Callable[[], Any]] = {
     "service reader": lambda: WebSearchService(Settings(), reader=3),  # type: ignore[arg-type]
     "service provider": lambda: WebSearchService(Settings()).initialize("k", 3),  # type: ignore[arg-type]
     "worker adapter": lambda: WebSearchWorker(None),  # type: ignore[arg-type]
+    "worker class": lambda: WebSearchWorker(ScriptedAdapter),  # type: ignore[arg-type]
     "worker context": lambda: worker().run(query="tea", context=3),  # type: ignore[arg-type]
     "worker options": lambda: worker().run(query="tea", context=CALL, options=3),  # type: ignore[arg-type]
     "store name": lambda: CollectionVectorStore(3),  # type: ignore[arg-type]
     "store tenant": lambda: CollectionVectorStore("docs", tenant=3),  # type: ignore[arg-type]
     "store context": lambda: CollectionVectorStore("docs", context=3),  # type: ignore[arg-type]
     "store query": lambda: docs().similarity_search(3),  # type: ignore[arg-type]
+    "store filter": lambda: docs().similarity_search("tea", filter="x"),  # type: ignore[arg-type]
     "store k": lambda: docs().similarity_search("tea", k="3"),  # type: ignore[arg-type]
     "store vector": lambda: docs().similarity_search_by_vector("tea"),  # type: ignore[arg-type]
     "store text": lambda: docs().add_texts("tea"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, Self
 from ...errors import ModelError
 from ...text.redaction import redact
 from ..refusals import http_status_of
-from .output_methods import UNKNOWN, ModelRequests, Tokens
+from .output_methods import UNKNOWN, ModelRequests, Tokens, UnreadableAnswerError
 from .stop_reasons import CutOff, Declined, is_filter
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ def model_errors(
 ) -> Iterator[None]:
     """Raise a ModelError in place of any other error; `subject` is such as "The model gpt-4o-mini".
 
-    `malformed` is the kind of an error in the form of the answer. `requests` are the requests that
+    `malformed` is the kind of an error in the form of the answer; an error of the same types in the
+    call itself is told with its type. `requests` are the requests that
     were made: their cost, and a first refusal of a method, are in the error.
     """
     try:
@@ -77,9 +78,11 @@ def model_errors(
         raise
     except Exception as error:
         status = http_status_of(error)
-        kind = _kind(error, status) or (malformed if isinstance(error, _OF_FORM) else "other")
+        is_of_call = _is_of_call(error, requests)
+        is_malformed = isinstance(error, _OF_FORM) and not is_of_call
+        kind = _kind(error, status) or (malformed if is_malformed else "other")
         sentence = _SENTENCES[kind].format(
-            where=remedies, timeout_s=timeout_s, cause=_cause(error, kind)
+            where=remedies, timeout_s=timeout_s, cause=_cause(error, kind, is_of_call=is_of_call)
         )
         answer = f" (HTTP {status})" if status else ""
         before = _refused_before(error, requests)
@@ -105,10 +108,18 @@ def _model_error(message: str, kind: ModelErrorKind, requests: ModelRequests | N
     )
 
 
-def _cause(error: Exception, kind: ModelErrorKind) -> str:
-    cause = redact(str(error), most=300).rstrip(". \n") or type(error).__name__
-    # the sentence itself says that it cannot be reached
-    return cause.rpartition("cannot be reached: ")[2] if kind == "address" else cause
+def _is_of_call(error: Exception, requests: ModelRequests | None) -> bool:
+    """Return whether an error of a type that a wrong answer has comes from the request itself."""
+    is_unanswered = requests is not None and requests.under_way > 0
+    of_form = isinstance(error, _OF_FORM) and not isinstance(error, UnreadableAnswerError)
+    return is_unanswered and of_form
+
+
+def _cause(error: Exception, kind: ModelErrorKind, *, is_of_call: bool) -> str:
+    name, said = type(error).__name__, redact(str(error), most=300).rstrip(". \n")
+    if kind == "address":  # the sentence itself says that it cannot be reached
+        return (said or name).rpartition("cannot be reached: ")[2]
+    return f"{name}: {said}" if said and is_of_call and kind == "other" else said or name
 
 
 def _refused_before(error: Exception, requests: ModelRequests | None) -> str:

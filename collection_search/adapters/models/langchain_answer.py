@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
+from langchain_core.exceptions import OutputParserException
 from pydantic import ValidationError
 
 from ...planning.prompts import SearchQueries
 from ..refusals import http_status_of
 from .chat_messages import message_of, stop_of, text_of
 from .endpoint import tokens_of
-from .output_methods import UNKNOWN, Tokens, refuses_method
+from .output_methods import UNKNOWN, Tokens, UnreadableAnswerError, refuses_method
 from .stop_reasons import Declined, Filtered, is_filter, raise_if_stopped
 
 if TYPE_CHECKING:
@@ -125,7 +126,9 @@ def _answer_in(error: Exception) -> StructuredAnswer:
     if isinstance(error, ValidationError):
         if error.errors()[0]["type"] == "json_invalid":
             raise MethodRefusedError("", is_billed=True) from error
-        raise error
+        raise UnreadableAnswerError(str(error)) from error
+    if isinstance(error, OutputParserException):
+        raise UnreadableAnswerError(str(error)) from error
     lacks_it = isinstance(error, NotImplementedError)
     if lacks_it or (refuses_method(http_status_of(error), str(error)) and not is_filter(error)):
         raise MethodRefusedError(_said(error)) from error
@@ -133,12 +136,14 @@ def _answer_in(error: Exception) -> StructuredAnswer:
 
 
 def _read_completion(answer: dict[str, Any]) -> StructuredAnswer:
-    """Return the answer in a chat completion. Raises ValueError without a message."""
+    """Return the answer in a chat completion. Raises UnreadableAnswerError without a message."""
     content, stopped = "", None
     try:
         content = text_of(message_of(answer))
     except (Declined, Filtered) as error:
         stopped = error
+    except ValueError as error:
+        raise UnreadableAnswerError(str(error)) from error
     return StructuredAnswer(
         content=content,
         tokens=tokens_of(answer),

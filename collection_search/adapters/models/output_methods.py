@@ -37,6 +37,10 @@ _ATTEMPTED = re.compile(
 """How Groq says that the model made an answer of another form."""
 
 
+class UnreadableAnswerError(ValueError):
+    """A vendor's library could not read the model's answer: the call itself did not fail."""
+
+
 class Tokens(NamedTuple):
     """The tokens of all answers to one request; None where one of them does not report any."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from ...context import SearchContext
 from ...contracts.collection import model_of
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ...settings import Settings
     from ..spending.account import Account
 
+BATCH: Final = 64
+"""Texts that are embedded in one request."""
 _FEW_NUMBERS = 1 << 16
 """Numbers that are looked at in less time than a thread takes to start."""
 
@@ -137,6 +139,20 @@ async def observed_vectors(
             span=span,
             listener=surrounding_listener(),
         )
+
+
+async def embed_in_batches(
+    embedder: Embedder | None, texts: Sequence[str], context: SearchContext
+) -> list[Any]:
+    """Return a vector per text, None for each in a collection without an embedder."""
+    if embedder is None:
+        return [None] * len(texts)
+    one_run = context.model_copy(update=dict(context.ids()))
+    rows: list[Any] = []
+    for start in range(0, len(texts), BATCH):
+        part = texts[start : start + BATCH]
+        rows.extend(await observed_vectors(embedder, part, one_run))
+    return rows
 
 
 async def vectors_of(

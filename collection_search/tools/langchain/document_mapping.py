@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.documents import Document as LangChainDocument
 
-from ...contracts.collection import FILTER_KEYS, OWN_METADATA, OWN_PROVIDER, Document
+from ...contracts.collection import (
+    FILTER_KEYS,
+    OWN_METADATA,
+    OWN_PROVIDER,
+    Document,
+    validate_filters,
+)
 from ...contracts.export_row import NO_PAGE
 from ...errors import InputError, InvalidUrlError
 from ...text.clean import excerpt
@@ -67,10 +73,9 @@ def to_store_filters(filters: Filters | None) -> Filters | None:
     >>> to_store_filters({"mood": "calm", "is_pdf": False})
     {'is_pdf': False, 'metadata': {'mood': 'calm'}}
     """
+    validate_filters(filters)
     if not filters:
         return filters
-    if not isinstance(filters, Mapping):
-        raise InputError(f"A filter is a mapping of names to values, not {filters!r}.")
     known = {key: value for key, value in filters.items() if key in _STORE_FILTERS}
     shown = {key: value for key, value in filters.items() if key not in _STORE_FILTERS}
     if shown:

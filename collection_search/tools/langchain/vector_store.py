@@ -13,9 +13,11 @@ from ...contracts.embedded_text import chunk_texts
 from ...errors import InputError
 from ...runtime.concurrency import offload, run_blocking
 from ...text.clean import to_unicode
-from ..ingestion.embedders import bind_to, embedder_for, observed_vectors
+from ..ingestion.embedders import bind_to, embed_in_batches, embedder_for, observed_vectors
 from ..public_arguments import context_for, validate_arguments, validate_texts
+from ..retrieve import POOL
 from .document_mapping import build_document, to_langchain, to_store_filters, url_key_of
+from .word_relevance import rank_by_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,8 +30,10 @@ if TYPE_CHECKING:
     from ...contracts.collection import Filters, StoredChunk, Vectors
     from ...ports import Embedder, Storage
 
-BATCH: Final = 64
-"""Texts that are embedded in one request."""
+_NO_MARGINAL_RELEVANCE: Final = (
+    "A collection has no search by maximal marginal relevance. Use `retrieve`, or"
+    " `CollectionRetriever` in a chain: they return each text once."
+)
 
 
 class _Known(NamedTuple):
@@ -96,7 +100,7 @@ class CollectionVectorStore(VectorStore):
         remembered = await offload(store.collections.embedder, self._scope) or ""
         titles = (document.title for document in documents)
         embedded = chunk_texts(remembered, zip(titles, said, strict=True))
-        vectors = await _vectors(embedded, embedder, self._context)
+        vectors = await embed_in_batches(embedder, embedded, self._context)
 
         def put() -> None:
             for document, text, vector in zip(documents, said, vectors, strict=True):
@@ -211,6 +215,35 @@ class CollectionVectorStore(VectorStore):
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return lambda cosine: max(0.0, min(1.0, cosine))
 
+    async def _asimilarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> list[tuple[LangChainDocument, float]]:
+        """Return the cosines as relevances, without vectors a hundredth of the passages' scores."""
+        validate_arguments(query=query, k=k)
+        store, embedder = await self._ports()
+        if embedder is not None:
+            return await super()._asimilarity_search_with_relevance_scores(query, k, **kwargs)
+        found = await self._stored(store, query, None, max(k, POOL), kwargs.get("filter"))
+        profile = self._context.profile()
+        ranked = await offload(rank_by_words, query, found, profile=profile)
+        best = ranked[: max(k, 0)]
+        return [(to_langchain(one.document, one.chunk), relevance) for one, relevance in best]
+
+    def _similarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> list[tuple[LangChainDocument, float]]:
+        return run_blocking(self._asimilarity_search_with_relevance_scores(query, k, **kwargs))
+
+    def max_marginal_relevance_search(self, *_: Any, **__: Any) -> list[LangChainDocument]:
+        """Raise NotImplementedError, which says what to use instead."""
+        raise NotImplementedError(_NO_MARGINAL_RELEVANCE)
+
+    def max_marginal_relevance_search_by_vector(
+        self, *_: Any, **__: Any
+    ) -> list[LangChainDocument]:
+        """Raise NotImplementedError, which says what to use instead."""
+        raise NotImplementedError(_NO_MARGINAL_RELEVANCE)
+
     @classmethod
     def from_texts(
         cls,
@@ -261,25 +294,16 @@ class CollectionVectorStore(VectorStore):
     async def _found(
         self, store: Storage, query: str, vector: Vectors | None, k: int, filters: Filters | None
     ) -> list[tuple[LangChainDocument, float]]:
-        wanted = to_store_filters(filters)
-        found = await offload(
-            store.collections.search, self._scope, query, vector=vector, limit=k, filters=wanted
-        )
+        found = await self._stored(store, query, vector, k, filters)
         return [(to_langchain(one.document, one.chunk), _score(one, vector)) for one in found]
 
-
-async def _vectors(
-    texts: Sequence[str], embedder: Embedder | None, context: SearchContext
-) -> list[Any]:
-    """Return a vector per text, None for each in a collection without an embedder."""
-    if embedder is None:
-        return [None] * len(texts)
-    one_run = context.model_copy(update=dict(context.ids()))
-    rows: list[Any] = []
-    for start in range(0, len(texts), BATCH):
-        part = texts[start : start + BATCH]
-        rows.extend(await observed_vectors(embedder, part, one_run))
-    return rows
+    async def _stored(
+        self, store: Storage, query: str, vector: Vectors | None, k: int, filters: Filters | None
+    ) -> list[StoredChunk]:
+        wanted = to_store_filters(filters)
+        return await offload(
+            store.collections.search, self._scope, query, vector=vector, limit=k, filters=wanted
+        )
 
 
 def _score(found: StoredChunk, vector: Vectors | None) -> float:

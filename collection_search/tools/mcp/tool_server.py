@@ -32,6 +32,7 @@ from ...errors import ConfigError
 from ...text.clean import to_unicode
 from ..failed_calls import failed_call
 from ..function_calls import call_validated
+from ..public_arguments import context_for
 from ..search.function_entry import is_enabled
 from .structured_output import show_output
 
@@ -73,7 +74,7 @@ _WARNING: Final = (
 
 
 def mcp_server(
-    context: SearchContext,
+    context: SearchContext | None = None,
     definitions: Iterable[FunctionDefinition[Any]] | None = None,
     *,
     version: str = "",
@@ -81,8 +82,9 @@ def mcp_server(
     """Return a server of these functions; no client can change the context.
 
     By default those of `choose_functions`. The context gives tenant, provider, model and store of
-    every call; `version` is told to clients.
+    every call; `version` is told to clients. Raises InputError for a context of another type.
     """
+    context = context_for(context, None)
     chosen = choose_functions(context) if definitions is None else definitions
     offered = {one.name: one for one in chosen}
 

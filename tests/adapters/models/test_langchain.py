@@ -8,6 +8,7 @@ import json
 import weakref
 
 import pytest
+from langchain_core.exceptions import OutputParserException
 from langchain_openai import ChatOpenAI
 from support.planning import ANSWER, FENCED, KEY, METHODS, QUERIES, failure, plan
 
@@ -16,7 +17,7 @@ from collection_search.adapters.models.object_memo import Memory
 from collection_search.adapters.models.openai import OpenAIQueryModel
 from collection_search.errors import ModelError
 from collection_search.planning.prompts import strategy_messages
-from collection_search.ports import QueryModel
+from collection_search.ports import ChatMessage, QueryModel
 from collection_search.settings import registry
 from collection_search.testing.models import ScriptedChatModel, ScriptedQueryModel
 from collection_search.testing.openai_server import (
@@ -147,6 +148,45 @@ async def test_an_unusable_answer_is_a_model_error(reply):
     chat = ScriptedChatModel(replies=[reply])
     assert "holds no list of queries" in await failure(LangChainQueryModel(chat))
     assert len(chat.calls) == 1
+
+
+class OwnModel:
+    """A model object of the program's own."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    async def ainvoke(self, messages: object) -> object:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (TypeError("takes no list"), "The model OwnModel failed: TypeError: takes no list."),
+        (KeyError("token"), "The model OwnModel failed: KeyError: 'token'."),
+        (ValueError("bad sk-abcdefghij0123456789abcd"), "failed: ValueError: bad "),
+        (LookupError(), "The model OwnModel failed: LookupError."),
+    ],
+)
+async def test_an_error_of_the_programs_own_model_is_told(error, sentence):
+    """It is no answer of a wrong form: its type and its text are in the error, without secrets."""
+    told = await failure(LangChainQueryModel(OwnModel(error)))
+    assert sentence in told
+    assert "abcdefghij" not in told
+    with pytest.raises(ModelError) as chatted:
+        await LangChainQueryModel(OwnModel(error)).chat([ChatMessage("user", "What is asyncio?")])
+    assert sentence in str(chatted.value)
+
+
+async def test_an_answer_that_a_library_cannot_read_is_unusable():
+    """LangChain's parsers raise a ValueError of their own."""
+
+    class Structured(ScriptedChatModel):
+        def with_structured_output(self, *_, **__):
+            return OwnModel(OutputParserException("no JSON"))
+
+    assert "holds no list of queries" in await failure(LangChainQueryModel(Structured(replies=[])))
 
 
 class VendorTimeoutError(Exception):

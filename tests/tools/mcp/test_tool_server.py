@@ -297,6 +297,13 @@ async def test_web_search_that_is_disabled_in_the_settings_is_not_offered(tmp_pa
     assert names == ["retrieve", "collection_search", "read_page"]
 
 
+@pytest.mark.parametrize("context", ["x", {"tenant_id": "acme"}])
+def test_what_is_no_context_is_refused(context: Any) -> None:
+    """In the words of the other functions."""
+    with pytest.raises(InputError, match="context must be a SearchContext or None"):
+        mcp_server(context)
+
+
 async def test_ids_money_and_quota_stay_with_the_operator(tmp_path) -> None:
     """Clients may show the structured output to their model."""
     given = SearchContext(settings=Settings(home=tmp_path), provider=ScriptedAdapter(rows(2)))

@@ -11,7 +11,7 @@ from datetime import date
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ....contracts.collection import FILTER_KEYS, OWN_METADATA, OWN_PROVIDER
+from ....contracts.collection import FILTER_KEYS, OWN_METADATA, OWN_PROVIDER, validate_filters
 from ....errors import InputError
 from ..sql.documents import to_json
 
@@ -49,8 +49,10 @@ class DocumentFilter(NamedTuple):
 def build_filter(filters: Filters | None, dialect: FilterDialect) -> DocumentFilter:
     """Return the filter as a condition that every document meets where nothing is asked.
 
-    Raises InputError for a key that is unknown or has a value of another kind.
+    Raises InputError for what is no mapping, and for a key that is unknown or has a value of
+    another kind.
     """
+    validate_filters(filters)
     if not filters:
         return DocumentFilter()
     unknown = [key for key in filters if key not in FILTER_KEYS]

@@ -1,0 +1,42 @@
+"""The relevance of chunks in a collection without vectors, as LangChain asks for it: 0 to 1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...ranking.evidence import passage_scale
+from ...ranking.scoring import PageText, rank
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...contracts.collection import StoredChunk
+    from ...ranking.scoring import Profile
+
+
+class RelevantChunk(NamedTuple):
+    """A chunk with its relevance, 0 to 1."""
+
+    found: StoredChunk
+    relevance: float
+
+
+def rank_by_words(
+    question: str, found: Sequence[StoredChunk], *, profile: Profile
+) -> list[RelevantChunk]:
+    """Return the chunks, best first; the relevance is a hundredth of the score of `retrieve`."""
+    pages = [
+        PageText(title=one.document.title, snippet=one.chunk.whole_text, url=one.document.url)
+        for one in found
+    ]
+    scored = rank(
+        question,
+        pages,
+        profile=profile,
+        limit=len(pages),
+        calibration=passage_scale(None, is_dense=False),
+    )
+    return [
+        RelevantChunk(found[one.index], max(0.0, min(1.0, one.embedding_rank_score / 100)))
+        for one in scored
+    ]
