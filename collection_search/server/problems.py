@@ -141,19 +141,23 @@ def _fault(error_id: str) -> str:
 
 
 async def _own_error(request: Request, error: Exception) -> Response:
-    """Answer an error of the package, with the fields of the input that caused it.
-
-    Only the operator reads where the data folder and the database are.
-    """
+    """Answer an error of the package, with the fields of the input that caused it."""
     cause = error.__cause__
     status = status_of(error) if isinstance(error, CollectionSearchError) else 500
     fields = list_problems(cause) if isinstance(cause, ValidationError) else ()
-    settings: Settings = request.app.state.context.using()
-    caller: Caller | None = getattr(request.state, "caller", None)
-    said = str(error)
-    if caller is None or not is_operator(caller, settings):
-        said = _without_places(said, settings)
+    said = _shown_to_caller(request, str(error))
     return problem(status, type(error).__name__, said, fields=_fields(fields))
+
+
+def _shown_to_caller(request: Request, text: str) -> str:
+    """Return the text; only the operator reads where the data folder and the database are."""
+    try:
+        settings: Settings = request.app.state.context.using()
+    except ConfigError:  # nobody knows the places of wrong settings, which are the error itself
+        return text
+    caller: Caller | None = getattr(request.state, "caller", None)
+    is_told = caller is not None and is_operator(caller, settings)
+    return text if is_told else _without_places(text, settings)
 
 
 def _without_places(text: str, settings: Settings) -> str:

@@ -74,3 +74,19 @@ async def test_only_the_operator_reads_where_the_store_is(
     assert (said == str(error)) is is_told
     if not is_told:
         assert said == "The database of this server in (data folder) is down."
+
+
+def test_wrong_settings_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although nobody can be known as the operator then."""
+    monkeypatch.setenv("COLLECTION_SEARCH_MAX_COST_USD", "abc")
+    app = FastAPI()
+    answer_problems(app)
+    app.state.context = SearchContext()
+
+    @app.get("/app/api/fails")
+    async def fail() -> None:
+        app.state.context.using()
+
+    answer = TestClient(app).get("/app/api/fails")
+    assert answer.status_code == 400
+    assert "COLLECTION_SEARCH_MAX_COST_USD: give a number" in answer.json()["error"]["message"]
