@@ -63,7 +63,7 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
     ) -> Iterator[Any]:
         """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
         input, context = self._filled_in(input, context)  # noqa: A001 - LangGraph's name
-        input = self._validated(input, config)  # noqa: A001 - LangGraph's name
+        input = self._validate(input, config)  # noqa: A001 - LangGraph's name
         return super().stream(input, config, context=self._context(context, config), **options)
 
     def astream(
@@ -76,7 +76,7 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
     ) -> AsyncIterator[Any]:
         """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
         input, context = self._filled_in(input, context)  # noqa: A001 - LangGraph's name
-        input = self._validated(input, config)  # noqa: A001 - LangGraph's name
+        input = self._validate(input, config)  # noqa: A001 - LangGraph's name
         chunks = super().astream(input, config, context=self._context(context, config), **options)
         return heed_cancellation(cast("AsyncGenerator[Any, None]", chunks))
 
@@ -90,7 +90,7 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
             return read_context(given)  # a node of another graph: the keys are that one's
         return read_context(with_configurable(given, {**own, **asked}))
 
-    def _validated(self, given: Any, config: RunnableConfig | None) -> Any:
+    def _validate(self, given: Any, config: RunnableConfig | None) -> Any:
         """Return the input; a new one on a thread keeps no choice of the run before."""
         asked = (config or {}).get("configurable", {})
         if given is None or asked.get("checkpoint_ns"):

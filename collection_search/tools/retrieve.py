@@ -139,6 +139,33 @@ def _found(
     return list(first.values())
 
 
+def page_texts(found: Sequence[StoredChunk]) -> list[PageText]:
+    """Return the chunks as the ranking reads them."""
+    return [
+        PageText(title=one.document.title, snippet=one.chunk.whole_text, url=one.document.url)
+        for one in found
+    ]
+
+
+def rank_chunks(
+    query: str,
+    pages: Sequence[PageText],
+    *,
+    cosines: Sequence[float] | None = None,
+    profile: Profile,
+    calibration: Calibration | None = None,
+) -> list[Scored]:
+    """Return all chunks with their scores, best first; without cosines words are compared."""
+    return rank(
+        query,
+        pages,
+        similarities=cosines,
+        profile=profile,
+        limit=len(pages),
+        calibration=passage_scale(calibration, is_dense=cosines is not None),
+    )
+
+
 def _passages(
     query: str,
     found: Sequence[StoredChunk],
@@ -149,22 +176,12 @@ def _passages(
     k: int,
 ) -> list[Passage]:
     """Return the best passages of the chunks that were found."""
-    pages = [
-        PageText(title=one.document.title, snippet=one.chunk.whole_text, url=one.document.url)
-        for one in found
-    ]
+    pages = page_texts(found)
     cosines = None
     if vector is not None:
         own = (one.chunk.vector for one in found)
         cosines = [0.0 if each is None else float(each @ vector[0]) for each in own]
-    scored = rank(
-        query,
-        pages,
-        similarities=cosines,
-        profile=profile,
-        limit=len(pages),
-        calibration=passage_scale(calibration, is_dense=cosines is not None),
-    )
+    scored = rank_chunks(query, pages, cosines=cosines, profile=profile, calibration=calibration)
     if cosines is not None and (calibration or LEXICAL).scale == "dense":
         scored.sort(key=lambda one: -_standing(one, found[one.index]))
     spans = choose_passages(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...ranking.evidence import passage_scale
-from ...ranking.scoring import PageText, rank
+from ..retrieve import page_texts, rank_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,17 +24,7 @@ def rank_by_words(
     question: str, found: Sequence[StoredChunk], *, profile: Profile
 ) -> list[RelevantChunk]:
     """Return the chunks, best first; the relevance is a hundredth of the score of `retrieve`."""
-    pages = [
-        PageText(title=one.document.title, snippet=one.chunk.whole_text, url=one.document.url)
-        for one in found
-    ]
-    scored = rank(
-        question,
-        pages,
-        profile=profile,
-        limit=len(pages),
-        calibration=passage_scale(None, is_dense=False),
-    )
+    scored = rank_chunks(question, page_texts(found), profile=profile)
     return [
         RelevantChunk(found[one.index], max(0.0, min(1.0, one.embedding_rank_score / 100)))
         for one in scored
