@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -11,14 +11,14 @@ from ...errors import MissingExtraError
 from ...runtime.concurrency import offload
 from ..stores.postgres.database import SCHEMA, WAIT_S
 from ..stores.postgres.first_connection import connect_first
-from ..stores.postgres.store_errors import translate_failure
+from ..stores.postgres.store_errors import translate_failures
 
 try:
     import psycopg
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
     from psycopg import sql
     from psycopg.rows import DictRow, dict_row
-    from psycopg_pool import AsyncConnectionPool, PoolTimeout
+    from psycopg_pool import AsyncConnectionPool
 except ImportError as missing:
     raise MissingExtraError(
         "Reviews and runs in PostgreSQL need the package langgraph-checkpoint-postgres."
@@ -26,7 +26,7 @@ except ImportError as missing:
     ) from missing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterable, Sequence
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import (
@@ -62,7 +62,7 @@ class PostgresCheckpoints:
         the database cannot be used.
         """
         (await offload(connect_first, self._url, {})).close()
-        with _translated(self._url):
+        with translate_failures(self._url):
             async with self._pool() as pool:
                 await self._set_up(pool)
                 yield _Saver(self._url, pool)
@@ -113,7 +113,7 @@ class _Saver(AsyncPostgresSaver):
         self._url = url
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        with _translated(self._url):
+        with translate_failures(self._url):
             return await super().aget_tuple(config)
 
     async def aput(
@@ -123,7 +123,7 @@ class _Saver(AsyncPostgresSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        with _translated(self._url):
+        with translate_failures(self._url):
             return await super().aput(config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
@@ -133,20 +133,12 @@ class _Saver(AsyncPostgresSaver):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        with _translated(self._url):
+        with translate_failures(self._url):
             await super().aput_writes(config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
-        with _translated(self._url):
+        with translate_failures(self._url):
             await super().adelete_thread(thread_id)
-
-
-@contextmanager
-def _translated(url: str) -> Iterator[None]:
-    try:
-        yield
-    except (psycopg.Error, PoolTimeout) as error:
-        raise translate_failure(url, error) from error
 
 
 def _serializer() -> JsonPlusSerializer:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 from psycopg.types.string import StrDumperUnknown
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import ConnectionPool
 
 from ....contracts.collection import TenantScope
 from ..sql.connection import WriteLock
@@ -19,7 +19,7 @@ from .first_connection import WAIT_S as FIRST_WAIT_S
 from .first_connection import connect_first
 from .rows import named_rows
 from .schema import migrate_schema
-from .store_errors import server_of, translate_failure
+from .store_errors import server_of, translate_failures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -195,19 +195,16 @@ class PostgresDatabase:
     @contextmanager
     def _first_connected(self) -> Iterator[psycopg.Connection[Any]]:
         wait_s = min(self._wait_s, FIRST_WAIT_S)
-        try:
-            with connect_first(self._url, self._options(), wait_s=wait_s) as connection:
-                yield connection
-        except psycopg.Error as error:
-            raise translate_failure(self._url, error) from error
+        with (
+            translate_failures(self._url),
+            connect_first(self._url, self._options(), wait_s=wait_s) as connection,
+        ):
+            yield connection
 
     @contextmanager
     def _connected(self) -> Iterator[psycopg.Connection[Any]]:
-        try:
-            with self._opened().connection() as connection:
-                yield connection
-        except (psycopg.Error, PoolTimeout) as error:
-            raise translate_failure(self._url, error) from error
+        with translate_failures(self._url), self._opened().connection() as connection:
+            yield connection
 
     def _opened(self) -> ConnectionPool[psycopg.Connection[Any]]:
         """Return the pool of this process: a forked child must not use its parent's connections."""

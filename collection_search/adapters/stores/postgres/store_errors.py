@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import PoolTimeout
 
 from ....errors import StoreError
 from ....text.redaction import redact
 
 if TYPE_CHECKING:
-    from psycopg_pool import PoolTimeout
+    from collections.abc import Iterator
 
 _PASSING: Final = (
     psycopg.OperationalError,
@@ -75,6 +77,15 @@ def translate_failure(url: str, error: psycopg.Error | PoolTimeout) -> StoreErro
         f"The database {server_of(url)} cannot be used: {_reason(error)}. {advice}",
         retryable=is_passing,
     )
+
+
+@contextmanager
+def translate_failures(url: str) -> Iterator[None]:
+    """Raise the StoreError of a failure inside the block."""
+    try:
+        yield
+    except (psycopg.Error, PoolTimeout) as error:
+        raise translate_failure(url, error) from error
 
 
 def _advice_on_refusal(error: psycopg.Error) -> str:
