@@ -20,6 +20,7 @@ from support.scripted_world import QUESTION
 
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.cli.shared.interruption import NOT_BEGUN
 from collection_search.testing import OtlpServer
 
 if TYPE_CHECKING:
@@ -67,6 +68,15 @@ def test_ctrl_c_while_searching(started: Start, options: tuple[str, ...], says: 
     assert err.startswith(f"collection-search: {says}")
     assert ("ledger" in err) == bool(options)
     assert "Traceback" not in err
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_indexing(started: Start) -> None:
+    """The run has not begun: it speaks neither of a ledger nor of costs."""
+    process = started(*RUN, "--provider", "offline", "--auto-ingest")
+    code, out, err = interrupted(process, after="Indexing the documentation")
+    assert (code, out) == (130, "")
+    assert err == f"collection-search: {NOT_BEGUN}\n"
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 INTERRUPTED: Final = "Interrupted."
+NOT_BEGUN: Final = "Interrupted before the search began. Nothing was searched or stored."
 PAID: Final = "Interrupted. Nothing was stored; 'collection-search costs' tells what was paid."
 ACCEPTED: Final = (
     "Interrupted. Nothing is lost: what was accepted waits in the ledger, and"

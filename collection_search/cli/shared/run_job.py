@@ -11,7 +11,7 @@ from .context_options import chosen_options, review_options
 from .criteria_view import format_criteria, verdict_rows
 from .exit_codes import Interrupted
 from .failed_pages import warn_of_failed
-from .interruption import ACCEPTED, PAID
+from .interruption import ACCEPTED, NOT_BEGUN, PAID
 from .live_hint import suggest_live_settings
 from .next_steps import next_steps, run_options
 from .pipeline_view import Pipeline
@@ -60,12 +60,15 @@ class Job:
     """Pages that could not be ingested."""
     store: Storage | None = None
     """Set once it is open."""
+    has_begun: bool = False
+    """Whether the question may have been searched."""
 
     def run(self) -> None:
         """Run the graph and wait for its ingestion. Raises Interrupted after a signal."""
         with flush_on_exit(self.context):
             try:
                 self._prepare()
+                self.has_begun = True
                 self.output = asyncio.run(self._searched())
                 self.output["ingestion"], self.failed = follow_ingestion(
                     self.output["ingestion"],
@@ -141,6 +144,8 @@ class Job:
 
         if self.store is not None:
             engine_of(self.store, self.context.using()).stop(timeout_s=stop_grace_s())
+        if not self.has_begun:
+            return Interrupted(NOT_BEGUN)
         ingests = self.given["auto_ingest"] or self.output.get("ingestion")
         told = f"{ACCEPTED} To start over, run the command again." if ingests else PAID
         return Interrupted(told, self.output.get("outcome"))
