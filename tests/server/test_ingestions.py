@@ -117,6 +117,15 @@ async def test_pages_that_the_run_has_not(server: Served) -> None:
     assert (await server.client.get(f"{API}/tickets/ticket-unknown")).status_code == 404
 
 
+async def test_addresses_that_are_none(server: Served) -> None:
+    """The error names what the caller gave, not an input of the graph behind it."""
+    order = {"collection": "c", "urls": ["https://example.com/", "ftp://example.com/"]}
+    answer = await server.client.post(f"{API}/ingestions", json=order)
+    error = answer.json()["error"]
+    assert answer.status_code == 422
+    assert [one["field"] for one in error["fields"]] == ["urls.1"]
+
+
 async def test_options_and_caller(server: Served) -> None:
     """What a run may choose: never a key, and the offline corpus is always there."""
     options = (await server.client.get(f"{API}/options")).json()

@@ -10,7 +10,7 @@ from fastapi import APIRouter, HTTPException, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...contracts.collection import TenantScope
-from ...contracts.search import Name
+from ...contracts.search import Name, NormalizedUrl
 from ...errors import IngestError, InputError
 from ...graphs.universal_ingestion import UniversalIngestionGraph
 from ...nodes.receipts import build_record
@@ -45,7 +45,7 @@ class IngestionOrder(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     collection: Name
-    urls: list[str] = Field(min_length=1, max_length=MAX_URLS)
+    urls: list[NormalizedUrl] = Field(min_length=1, max_length=MAX_URLS)
     run_id: str | None = Field(
         default=None, description="The run that found them: their texts and provenance are kept."
     )
