@@ -62,10 +62,10 @@ class PostgresCheckpoints:
         the database cannot be used.
         """
         (await offload(connect_first, self._url, {})).close()
-        with translate_failures(self._url):
-            async with self._pool() as pool:
+        async with self._pool() as pool:
+            with translate_failures(self._url):
                 await self._set_up(pool)
-                yield _Saver(self._url, pool)
+            yield _Saver(self._url, pool)
 
     async def delete(self, thread_ids: Iterable[str]) -> None:
         """Delete all that is kept of these threads. Raises StoreError."""
