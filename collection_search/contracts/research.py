@@ -90,3 +90,5 @@ class ResearchTurn(ResearchInput):
     """What the first node reads: the input, and what the turns before have found."""
 
     passages: list[Passage] = Field(default_factory=list)
+    tenant_id: str | None = None
+    """Whose turns these were."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from langchain_core.runnables.config import ensure_config
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 from pydantic import BaseModel, ValidationError
@@ -20,9 +21,10 @@ from ..errors import ConfigError, InputError
 from ..runtime.cancellation import heed_cancellation
 from ..settings.preloading import preload
 from ..text.problems import join_problems, list_problems
+from .thread_owner import OwnedThread
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator
+    from collections.abc import AsyncIterator, Collection, Iterator
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph import StateGraph
@@ -64,7 +66,10 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
         input, context = self._filled_in(input, context)  # noqa: A001 - LangGraph's name
         input = self._validate(input, config)  # noqa: A001 - LangGraph's name
-        return super().stream(input, config, context=self._context(context, config), **options)
+        context = self._context(context, config)
+        if thread := self._thread(context, config):
+            config = thread.claim(config)
+        return super().stream(input, config, context=context, **options)
 
     def astream(
         self,
@@ -77,8 +82,10 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
         input, context = self._filled_in(input, context)  # noqa: A001 - LangGraph's name
         input = self._validate(input, config)  # noqa: A001 - LangGraph's name
-        chunks = super().astream(input, config, context=self._context(context, config), **options)
-        return heed_cancellation(cast("AsyncGenerator[Any, None]", chunks))
+        context = self._context(context, config)
+        run: Any = partial(super().astream, input, context=context, **options)
+        thread = self._thread(context, config)
+        return heed_cancellation(run(config) if thread is None else thread.stream(run, config))
 
     def _filled_in(self, given: Any, context: Any) -> tuple[Any, Any]:
         """Return input and context as the caller meant them."""
@@ -90,35 +97,46 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
             return read_context(given)  # a node of another graph: the keys are that one's
         return read_context(with_configurable(given, {**own, **asked}))
 
+    def _configurable(self, config: RunnableConfig | None) -> dict[str, Any]:
+        """Return what LangGraph reads as `configurable`: the node's around, ours, the call's."""
+        told = (ensure_config(), self.config or {}, config or {})
+        return {key: value for one in told for key, value in one.get("configurable", {}).items()}
+
+    def _thread(self, context: Any, config: RunnableConfig | None) -> OwnedThread | None:
+        if self.checkpointer in (None, True, False):
+            return None
+        return OwnedThread.find(self.checkpointer, self._configurable(config), context)
+
     def _validate(self, given: Any, config: RunnableConfig | None) -> Any:
-        """Return the input; a new one on a thread keeps no choice of the run before."""
-        asked = (config or {}).get("configurable", {})
-        if given is None or asked.get("checkpoint_ns"):
-            return given  # a resumed run, or a node of another graph, whose state has further keys
-        if isinstance(given, Command):
+        """Return the input with its defaults: a new one keeps no choice of the thread's last run.
+
+        That of a node of another graph is that graph's state, which has further keys.
+        """
+        is_node = bool((config or {}).get("configurable", {}).get("checkpoint_ns"))
+        if isinstance(given, Command) and not is_node:
             _refuse_empty(given)
+        if given is None or isinstance(given, Command):
             return given
         model = self.builder.input_schema
-        is_thread = "thread_id" in asked
-        if not isinstance(given, model):
+        if not is_node and not isinstance(given, model):
+            is_thread = "thread_id" in self._configurable(config)
             _refuse_wrong_fields(model, given, is_thread=is_thread)
-        return _with_defaults(model, given) if is_thread else given
+        return _with_defaults(model, given)
 
 
-def _with_defaults(model: type[BaseModel], given: Any) -> dict[str, Any]:
+def _with_defaults(model: type[BaseModel], given: Any) -> Any:
     """Return the input with the defaults of its optional fields, else the thread's values hold."""
+    if isinstance(given, model):
+        given = {name: getattr(given, name) for name in given.model_fields_set}
+    if not isinstance(given, Mapping):
+        return given  # the state of another graph, as a model of its own
     kept: Collection[str] = getattr(model, "kept_on_thread", ())
     defaults = {
         name: field.get_default(call_default_factory=True)
         for name, field in model.model_fields.items()
         if not field.is_required() and name not in kept
     }
-    told = (
-        given
-        if isinstance(given, Mapping)
-        else {n: getattr(given, n) for n in given.model_fields_set}
-    )
-    return {**defaults, **told}
+    return {**defaults, **given}
 
 
 def _refuse_empty(command: Command[Any]) -> None:

@@ -36,12 +36,7 @@ async def find_run_ids(
     host_run_id = getattr(runtime.execution_info, "run_id", None)
     known = ids_in(before)
     if runtime.server_info is None:
-        if before.get("tenant_id") not in (None, context.tenant()):
-            raise InputError(
-                "This run was started for another tenant than the context's, so it does not go on."
-                " Resume it with the context that it was started with, as `context`: LangGraph"
-                " does not keep it."
-            )
+        refuse_other_tenant(before.get("tenant_id"), context.tenant())
         is_new = known is None and context.run_id is None and host_run_id is None
         return FoundIds(known or context.ids(host_run_id), is_new)
     home, tenant = context.using().home, context.tenant()
@@ -57,6 +52,15 @@ async def find_run_ids(
     ids = context.ids(host_run_id)
     ids["invocation_id"] = await offload(seal_ids, home, tenant, ids["run_id"], ids["trace_id"])
     return FoundIds(ids, is_new=False)
+
+
+def refuse_other_tenant(owner: str | None, tenant: str) -> None:
+    """Raise InputError where a run's thread has another `owner` than the context's tenant."""
+    if owner not in (None, tenant):
+        raise InputError(
+            "This thread was started for another tenant than the context's, so it does not go on."
+            " Give the context that it was started with, as `context`: LangGraph does not keep it."
+        )
 
 
 def ids_in(before: Mapping[str, Any]) -> RunIds | None:

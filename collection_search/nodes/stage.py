@@ -98,7 +98,7 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
             context = SearchContext.of(runtime)
             before = state if isinstance(state, Mapping) else {}
             thread_id = getattr(runtime.execution_info, "thread_id", None)
-            ids, is_new = await find_run_ids(before, context, runtime)
+            ids, is_new = await find_run_ids(before or _owner_of(state), context, runtime)
             whole = WholeRun.of(place.graph, ids["run_id"], state)
             trace = context.trace(ids, run=whole.identity)
             sink = await context.sink()
@@ -229,6 +229,11 @@ def _sum(one: float | None, other: float | None) -> float | None:
     if isinstance(one, int) and isinstance(other, int):
         return one + other
     return total_if_known([one, other])
+
+
+def _owner_of(state: Any) -> dict[str, Any]:
+    """Return whose thread it is, where a first stage reads it."""
+    return {"tenant_id": getattr(state, "tenant_id", None)}
 
 
 def _question_in(state: Any) -> Any:
