@@ -173,9 +173,11 @@ def test_threads_do_not_share_sessions(server):
 def test_a_process_ends_in_silence(server):
     """The loop behind synchronous calls never ends, but its session does."""
     script = f"""
+        import logging
         from collection_search.adapters.http import HttpRequest, send
         from collection_search.runtime.concurrency import run_blocking
 
+        logging.getLogger("asyncio").setLevel(logging.ERROR)  # not how long a callback took
         call = send(HttpRequest("GET", {server.base_url!r}), timeout_s=30)
         print(run_blocking(call).status)
     """

@@ -63,5 +63,6 @@ def test_ingested_pages_are_in_their_runs_books(run: Invoke, command: Invoke) ->
     [embedding] = [one for one in by_name if one["kind"] == "embedding"]
     [collection] = command("collections", "--json").json["collections"]
     assert collection["documents"] == 3
-    assert (embedding["group"], embedding["requests"]) == (NAME, 2 + 3)
+    assert embedding["group"] == NAME
+    assert 2 < embedding["requests"] <= 2 + 3  # pages that are read at once share a request
     assert total["requests"] == sum(one["requests"] for one in by_name)
