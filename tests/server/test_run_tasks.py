@@ -6,110 +6,28 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
 from support.review_world import DAY_S, ReviewWorld
+from support.run_servers import HeldAdapter, Servers, begin, sweep
 from support.scripted_world import INPUT, good_pages
 from support.served_runs import API, served
 from support.waiting import wait_until_async
 
-from collection_search import SearchContext, Settings
-from collection_search.adapters.stores.sqlite.run_history import SQLiteRuns
-from collection_search.errors import StoreError
-from collection_search.server.runs.graph_runs import compile_graphs
+from collection_search import SearchContext
+from collection_search.server.runs.executions import RETRIES
 from collection_search.server.runs.manager import RunManager
-from collection_search.server.runs.run_tasks import RETRIES
-from collection_search.testing import RecordingTrigger, ScriptedAdapter
+from collection_search.testing import ScriptedAdapter
 from collection_search.tools.ingestion.ownership import this_process
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from collection_search.contracts.search import ProviderSearchResult
+    from collection_search import Settings
 
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReviewWorld:
     monkeypatch.setenv("COLLECTION_SEARCH_HOME", str(tmp_path))
     return ReviewWorld(tmp_path)
-
-
-class HeldAdapter:
-    """A provider that answers once it is released."""
-
-    provider_name = "held"
-
-    def __init__(self) -> None:
-        self.called, self.released = asyncio.Event(), asyncio.Event()
-        self.given_up = 0
-
-    def search(self, query: str, *, max_results: int) -> list[ProviderSearchResult]:
-        raise NotImplementedError
-
-    async def asearch(self, query: str, *, max_results: int) -> list[ProviderSearchResult]:
-        self.called.set()
-        try:
-            await self.released.wait()
-        except asyncio.CancelledError:
-            self.given_up += 1
-            raise
-        return good_pages()
-
-
-class FailingRuns(SQLiteRuns):
-    """A store whose next writes of a status fail."""
-
-    failures = 0
-
-    def change(self, tenant_id: str, run_id: str, change: Any, **conditions: Any) -> bool:
-        if self.failures and "status" in change:
-            self.failures -= 1
-            raise StoreError("The disk is full.")
-        return super().change(tenant_id, run_id, change, **conditions)
-
-
-class FailingCheckpoints(InMemorySaver):
-    """Checkpoints of a database that is down for the next writes."""
-
-    failures = 0
-
-    async def aput(self, *given: Any, **named: Any) -> Any:
-        if self.failures:
-            self.failures -= 1
-            raise StoreError("The database is down.", retryable=True)
-        return await super().aput(*given, **named)
-
-
-class Servers:
-    """Managers on one data folder and the same checkpoints, as those of several servers."""
-
-    def __init__(self, settings: Settings, adapter: Any) -> None:
-        self.context = SearchContext(
-            provider=adapter, settings=settings, trigger=RecordingTrigger()
-        )
-        self.checkpoints = InMemorySaver()
-        self.store = FailingRuns(settings.runs_path)
-
-    def start(self) -> RunManager:
-        graphs = compile_graphs(self.checkpoints)
-        return RunManager(self.context, self.store, graphs)
-
-    async def reach(self, run_id: str, status: str) -> None:
-        def has_reached() -> bool:
-            run = self.store.get("local", run_id)
-            return run is not None and run.status == status
-
-        await wait_until_async(has_reached)
-
-    async def are_clean(self) -> None:
-        """Wait until nothing is left to be cleaned, and look at the checkpoints."""
-        await wait_until_async(lambda: not self.store.unfinished())
-        assert not self.checkpoints.storage
-        assert not self.checkpoints.writes
-
-
-async def begin(manager: RunManager) -> str:
-    """Start a run and return its id."""
-    return (await manager.start("local", "ann", "collection_search", INPUT)).run_id
 
 
 async def test_a_decision_before_the_run_has_come_to_wait_is_carried_out(
@@ -187,16 +105,13 @@ async def test_a_run_goes_on_after_a_short_outage_of_the_store(
 ) -> None:
     """From its last checkpoint; after some outages it fails instead of starting for ever."""
     servers = Servers(settings, ScriptedAdapter(good_pages()))
-    servers.checkpoints = checkpoints = FailingCheckpoints()
     manager = servers.start()
     run_id = await begin(manager)
-    checkpoints.failures = failures
-    for _ in range(RETRIES):
-        await wait_until_async(lambda: run_id not in manager.tasks._tasks)
-        await manager.tasks.recover()
+    servers.checkpoints.failures = failures
+    await sweep(manager, times=RETRIES)
     await servers.reach(run_id, status)
     await servers.are_clean()
-    assert not manager.tasks._outages
+    assert not manager.tasks._executions
     await manager.close()
 
 

@@ -45,12 +45,31 @@ _INTERRUPTED: Final[RunProblem] = {
     "type": "Interrupted",
     "message": "The server's process ended before the run's input was kept. Start it again.",
 }
+NO_END: Final[RunChange] = {
+    "status": "failed",
+    "error": {
+        "type": "Interrupted",
+        "message": "The run was ended several times before it had a result. Start it again.",
+    },
+}
+"""The change of a run that must not be executed any more."""
 
 logger = logging.getLogger(__name__)
 
 
 class RunLost(Exception):  # noqa: N818 - an end, no mistake
     """The run is not this process's any more: it was cancelled or taken over by another one."""
+
+
+def may_pass(error: Exception) -> bool:
+    """Return whether the error comes from an outage of a store, which may be over later."""
+    return isinstance(error, StoreError) and error.retryable
+
+
+def describe_run_failure(error: Exception) -> RunChange:
+    """Return the change of a run that this error has ended."""
+    problem: RunProblem = {"type": type(error).__name__, "message": error_message(error)}
+    return {"status": "failed", "error": problem}
 
 
 def compile_graphs(checkpointer: Any) -> dict[str, CompiledStateGraph[Any, Any, Any, Any]]:
@@ -90,12 +109,11 @@ class GraphRuns:
         except RunLost:
             raise
         except Exception as error:
-            if may_retry and isinstance(error, StoreError) and error.retryable:
+            if may_retry and may_pass(error):
                 raise
             if not isinstance(error, CollectionSearchError):
                 logger.exception("The run %s failed.", run.run_id, exc_info=redact_error(error))
-            problem = {"type": type(error).__name__, "message": error_message(error)}
-            return {"status": "failed", "error": problem}  # type: ignore[typeddict-item]
+            return describe_run_failure(error)
 
     @property
     def checkpointer(self) -> Any:
@@ -109,6 +127,14 @@ class GraphRuns:
     async def forget(self, run: ServerRun) -> None:
         """Delete the run's checkpoints."""
         await self.checkpointer.adelete_thread(run.run_id)
+
+    async def change(self, run: ServerRun, change: RunChange, **conditions: Any) -> bool:
+        """Change the stored run as `RunStore.change` does, and tell those who follow it."""
+        is_changed = await offload(
+            self.store.change, run.tenant_id, run.run_id, change, **conditions
+        )
+        self.changes.tell(run.run_id)
+        return is_changed
 
     async def _tell(self, run: ServerRun, masks: QuestionMask, events: Sequence[RunEvent]) -> None:
         """Store events. Raises RunLost."""

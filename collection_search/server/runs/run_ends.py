@@ -1,0 +1,95 @@
+"""What becomes of runs: it is stored, and what ended runs need no more is deleted."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ...contracts.server_run import ENDED
+from ...errors import CollectionSearchError
+from ...graphs.collection_review import CollectionReviewGraph
+from ...runtime.concurrency import offload
+from ...runtime.failure_log import log_failure
+from .executions import RETRIES
+from .graph_runs import describe_run_failure, may_pass
+
+if TYPE_CHECKING:
+    from ...contracts.review import Gate
+    from ...contracts.server_run import RunChange, ServerRun
+    from ...ports import GateStore
+    from .executions import Execution
+    from .graph_runs import GraphRuns
+
+logger = logging.getLogger(__name__)
+
+
+class RunEnds:
+    """Stores the ends of runs for one owner, and cleans up after them."""
+
+    def __init__(self, graph_runs: GraphRuns) -> None:
+        self._graph_runs = graph_runs
+        self._kept = graph_runs.base.using().server_runs_kept
+
+    async def settle(self, execution: Execution, change: RunChange) -> RunChange | None:
+        """Close the gate that the run has passed, and store what became of the run.
+
+        Returns what was stored, or None where the run is not this owner's any more. What could not
+        be stored stays in the execution, so that only this is repeated.
+        """
+        run, execution.change = execution.run, change
+        if run.gate_id is not None and run.gate_id != change.get("gate_id"):
+            await offload((await self._gates()).close, run.tenant_id, run.gate_id)
+        try:
+            is_stored = await self._store(run, change)
+        except Exception as error:
+            execution.refused += not may_pass(error)
+            if may_pass(error) or execution.refused <= RETRIES:
+                raise
+            log_failure(logger, f"The result of the run {run.run_id} cannot be stored", error)
+            # Else the run would be running for ever, with nobody who executes it.
+            change = describe_run_failure(error)
+            is_stored = await self._store(run, change)
+        execution.change = None
+        return change if is_stored else None
+
+    async def find_decided(self, run: ServerRun, gate_id: str) -> Gate | None:
+        """Return the gate of a run if it was decided and the run has not gone on."""
+        gate = await offload((await self._gates()).get, run.tenant_id, gate_id)
+        return gate if gate is not None and gate.state == "decided" else None
+
+    async def clean(self, run: ServerRun, user: str | None = None) -> None:
+        """Delete what an ended run needs no more, and then tell that nothing is left.
+
+        Its open gates are rejected in the name of the user.
+        """
+        if run.graph == "collection_review":
+            await self._reject_gates(run, user)
+        await self._graph_runs.forget(run)
+        await self._graph_runs.change(run, {"owner": ""}, expected=ENDED)
+        await offload(self._graph_runs.store.forget_oldest, run.tenant_id, keep=self._kept)
+
+    async def _store(self, run: ServerRun, change: RunChange) -> bool:
+        if change.get("status") == "waiting":
+            change = {**change, "owner": ""}
+        owner = self._graph_runs.owner
+        return await self._graph_runs.change(run, change, expected={"running"}, owner=owner)
+
+    async def _reject_gates(self, run: ServerRun, user: str | None) -> None:
+        """Decide the gates of a run that has ended, so that nobody is asked any more."""
+        gates = await self._gates()
+        waiting = await offload(gates.gates, run.tenant_id, state="open", collection=run.collection)
+        decision = {"status": "rejected", "comment": "The run was ended."}
+        facade = CollectionReviewGraph(
+            self._graph_runs.base.model_copy(update={"tenant_id": run.tenant_id}),
+            checkpointer=self._graph_runs.checkpointer,
+        )
+        asked = [gate.gate_id for gate in waiting if gate.thread_id == run.run_id]
+        for gate_id in asked:
+            with suppress(CollectionSearchError):  # it was decided meanwhile
+                await facade.asettle(gate_id, decision, approver=user)
+        for gate_id in filter(None, {*asked, run.gate_id}):
+            await offload(gates.close, run.tenant_id, gate_id)
+
+    async def _gates(self) -> GateStore:
+        return (await self._graph_runs.base.storage()).gates
