@@ -88,6 +88,7 @@ class WaitingReview(Servers):
         self.trigger.released.set()
         await self.reach(str(gate.thread_id), "done")
         await self.are_clean()
+        await rest(self.manager)
         assert self.trigger.calls == 1
         assert self.gates.unfinished() == []
         assert not self.manager.tasks._executions
@@ -246,16 +247,19 @@ async def test_a_sweep_leaves_a_review_alone_that_a_decision_resumed(
     await review.end(gate)
 
 
-async def test_a_decision_waits_for_a_sweep_that_looks_at_its_run(review: WaitingReview) -> None:
-    """Whatever state of the run the sweep has read, the run is resumed once."""
+async def test_a_sweep_leaves_a_run_alone_that_is_just_being_resumed(
+    review: WaitingReview,
+) -> None:
+    """It is stored as running by this server, and its task is not yet begun."""
     gate = await review.begin()
-    review.store.holds = True
-    sweeping = asyncio.create_task(review.manager.tasks.recover())
-    await wait_until_async(review.store.held.is_set)
+    review.store.holds = "change"
     deciding = asyncio.create_task(review.approve(gate))
-    await wait_until_async(lambda: review.gates.get("local", gate.gate_id) != gate)
+    await wait_until_async(review.store.held.is_set)
+    assert review.find(str(gate.thread_id)).status == "running"
+    await review.manager.tasks.recover()
+    assert not review.manager.tasks._tasks
     review.store.released.set()
-    await asyncio.gather(sweeping, deciding)
+    await deciding
     await review.end(gate)
 
 
@@ -312,7 +316,7 @@ async def test_a_server_that_stops_begins_nothing_more(
     servers.checkpoints.failures = 1
     await rest(manager)
     searches = len(adapter.requests)
-    servers.store.holds = True
+    servers.store.holds = "get"
     sweeping = asyncio.create_task(manager.tasks.recover())
     await wait_until_async(servers.store.held.is_set)
     await manager.close()

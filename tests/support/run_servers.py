@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph.checkpoint.memory import InMemorySaver
 from support.scripted_world import INPUT, good_pages
-from support.waiting import wait_until_async
+from support.waiting import PATIENCE_S, wait_until_async
 
 from collection_search import SearchContext
 from collection_search.adapters.stores.sqlite.run_history import SQLiteRuns
@@ -46,11 +46,12 @@ class HeldAdapter:
 
 
 class FailingRuns(SQLiteRuns):
-    """A store whose next writes of a status fail, and which can hold its next reading of a run."""
+    """A store whose next writes of a status fail, and which can be held."""
 
     failures = 0
     refuses_output = False
-    holds = False
+    holds: Literal["get", "change"] | None = None
+    """The method that waits, after its work and once, until it is released."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -58,10 +59,7 @@ class FailingRuns(SQLiteRuns):
 
     def get(self, tenant_id: str, run_id: str) -> ServerRun | None:
         found = super().get(tenant_id, run_id)
-        if self.holds:
-            self.holds = False
-            self.held.set()
-            self.released.wait()
+        self._hold("get")
         return found
 
     def change(self, tenant_id: str, run_id: str, change: Any, **conditions: Any) -> bool:
@@ -70,7 +68,15 @@ class FailingRuns(SQLiteRuns):
             raise StoreError("The disk is full.")
         if self.refuses_output and "output" in change:
             raise TypeError("The output is no JSON.")
-        return super().change(tenant_id, run_id, change, **conditions)
+        is_changed = super().change(tenant_id, run_id, change, **conditions)
+        self._hold("change")
+        return is_changed
+
+    def _hold(self, method: str) -> None:
+        if self.holds == method:
+            self.holds = None
+            self.held.set()
+            self.released.wait(PATIENCE_S)
 
 
 class FailingCheckpoints(InMemorySaver):

@@ -101,7 +101,6 @@ class RunTasks:
         async with self._lock_of(run.run_id):
             if not await self._end(run):
                 return False
-            self._executions.pop(run.run_id, None)
             if task := self._tasks.get(run.run_id):
                 task.cancel()
                 await asyncio.wait([task])
@@ -110,6 +109,7 @@ class RunTasks:
                 await self._change(ended, reject_output(ended), expected={"cancelled"})
             if ended is None or ended.owner in {"", self._owner} or await self._is_left(ended):
                 await self._ends.clean(ended or run, user)
+            self._executions.pop(run.run_id, None)  # what fails before is left to the next sweep
         return True
 
     async def renew(self) -> None:
