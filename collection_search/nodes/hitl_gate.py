@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from langgraph.types import interrupt
@@ -40,7 +41,7 @@ async def hitl_gate(state: CollectionSearchState, run: StageRun) -> GateUpdate:
     stays open then.
     """
     gates = (await run.context.storage()).gates
-    gate = await offload(gates.open, await _gate(state, run, gates))
+    gate = await _open(await _gate(state, run, gates), gates)
     flags: list[Flag] = []
     if gate.state == "open":
         gate, is_used = await _decide(gate, run, gates)
@@ -69,6 +70,26 @@ def _rejected(gate: Gate) -> ReviewOutcome:
     return "review_rejected" if gate.round == 1 else "coverage_incomplete"
 
 
+async def _open(wanted: Gate, gates: GateStore) -> Gate:
+    """Return the stored gate; a new one where a decided one is about other pages.
+
+    That is so when somebody went back in the thread and changed what was found.
+    """
+    gate = await offload(gates.open, wanted)
+    if gate.state == "open" or _pages(gate) == _pages(wanted):
+        return gate
+    changed = _gate_id(wanted.gate_id, *_pages(wanted))
+    return await offload(gates.open, replace(wanted, gate_id=changed))
+
+
+def _pages(gate: Gate) -> list[str]:
+    return sorted(one["url"] for one in gate.candidates)
+
+
+def _gate_id(*made_of: object) -> str:
+    return f"gate-{hashlib.sha256(repr(made_of).encode()).hexdigest()[:20]}"
+
+
 async def _gate(state: CollectionSearchState, run: StageRun, gates: GateStore) -> Gate:
     """Return the gate of this round of the run; its id is the same whenever the node runs."""
     number, settings = review_round(state), run.context.using()
@@ -76,7 +97,7 @@ async def _gate(state: CollectionSearchState, run: StageRun, gates: GateStore) -
     wanted = await find_run_threshold(run.context, state)
     texts = [one["content_ref"] for one in state["candidates"] if one["content_ref"]]
     return Gate(
-        gate_id=f"gate-{hashlib.sha256(repr(made_of).encode()).hexdigest()[:20]}",
+        gate_id=_gate_id(*made_of),
         tenant_id=run.context.tenant(),
         collection=state["collection_scope"],
         question=QuestionMask.of(state).mask(state["question"]),

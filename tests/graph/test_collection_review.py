@@ -594,6 +594,25 @@ async def test_a_second_run_on_a_thread_starts_anew(world: ReviewWorld) -> None:
     assert len(paused.interrupts) == 1
 
 
+async def test_what_was_changed_in_the_past_is_asked_anew(world: ReviewWorld) -> None:
+    """Somebody goes back before a decided gate and takes a page out: that decision is not its."""
+    thread = thread_of(world)
+    await thread.start()
+    await thread.answer(status="approved")
+    graph = thread.graph
+    history = [one async for one in graph.aget_state_history(thread.config)]
+    before = next(one for one in history if one.next == ("k_hitl_gate",))
+    results = before.values["results"][1:]
+    fork = await graph.aupdate_state(before.config, {"results": results}, "k_check_criteria")
+    asked = await graph.ainvoke(None, fork, context=thread.context)
+    (interrupt,) = asked["__interrupt__"]
+    assert [one["url"] for one in interrupt.value["candidates"]] == [one["url"] for one in results]
+    decided = await thread.answer(status="rejected")
+    assert decided.value["outcome"] == "review_rejected"
+    decisions = [gate.decision["status"] for gate in world.store.gates.gates("local")]
+    assert decisions == ["approved", "rejected"]
+
+
 # What is told of it.
 
 
