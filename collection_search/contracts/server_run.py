@@ -33,7 +33,7 @@ class RunProblem(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ServerRun:
-    """One run as it is stored; secrets in its texts are masked."""
+    """One run as it is stored; secrets in what was asked, and in texts made of it, are masked."""
 
     run_id: str
     """Also the thread of its checkpoints, and the run of its costs."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..ranking.adaptive import Threshold
     from .stage import StageRun
 
-_ASKED: Final = frozenset({"case_id", "query", "question"})
+_ASKED: Final = frozenset({"query", "question"})
 """Facts of a page that hold what a caller wrote."""
 
 logger = logging.getLogger(__name__)

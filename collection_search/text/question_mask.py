@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .known_secrets import KnownSecrets
 from .redaction import mask, mask_text
+from .written_texts import change_written
 
-_REFERENCES: Final = frozenset({"content_ref", "url_key"})
-"""Fields that hold our own hashes, which look like secrets."""
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _WORD: Final = re.compile(r"\w{6,}")
 
 
@@ -33,21 +34,13 @@ class QuestionMask:
     def mask(self, value: Any) -> Any:
         """Return a copy of a JSON-plain value with every secret masked, at any depth.
 
+        Addresses, titles and texts of pages are what the web says, and ids are no secrets: both
+        stay as they are.
+
         >>> QuestionMask("why does api_key=abcdef1 fail").mask({"query": "abcdef1 fail"})
         {'query': '[secret] fail'}
         """
-        if isinstance(value, Mapping):
-            return {
-                name: inner if name in _REFERENCES else self._named(str(name), inner)
-                for name, inner in value.items()
-            }
-        if isinstance(value, list | tuple):
-            return [self.mask(inner) for inner in value]
-        if not isinstance(value, str):
-            return value
-        return self._parts.redact(mask_text(value, personal=False))
+        return change_written(value, self._masked)
 
-    def _named(self, name: str, value: Any) -> Any:
-        if isinstance(value, str):
-            return self._parts.redact(mask({name: value}, personal=False)[name])
-        return self.mask(value)
+    def _masked(self, name: str, text: str) -> str:
+        return self._parts.redact(mask({name: text}, personal=False)[name])

@@ -715,12 +715,14 @@ async def test_a_run_goes_on_for_its_own_tenant_only(world: ReviewWorld, tenant:
 async def test_what_waits_and_what_is_ingested_shows_no_secret_of_the_question(
     world: ReviewWorld,
 ) -> None:
-    """The question itself is asked as it is."""
+    """The question itself is asked as it is, and a case id is no secret."""
     thread = thread_of(world)
+    thread.context = world.context.model_copy(update={"case_id": "a1" * 20})
     await thread.start({**INPUT, "question": "why does api_key=abcdef1 fail in Python?"})
     (gate,) = world.store.gates.gates("local")
     await thread.answer(status="approved")
     (request,) = world.trigger.requests
     shown = f"{gate.question} {request.question} {[one.provenance for one in request.items]}"
     assert "abcdef1" not in shown
+    assert {one.provenance["case_id"] for one in request.items} == {"a1" * 20}
     assert gate.question == request.question == "why does api_key=[secret] fail in Python?"

@@ -15,9 +15,11 @@ from support.waiting import wait_until_async
 
 from collection_search import SearchContext, Settings
 from collection_search.contracts.collection import Chunk, Document, TenantScope
+from collection_search.contracts.server_run import ServerRun
 from collection_search.errors import SearchProviderUnavailable
 from collection_search.runtime.concurrency import offload
 from collection_search.server.problems import answer_problems
+from collection_search.server.runs.views import view_run
 from collection_search.settings.access_tokens import Role
 from collection_search.testing import RecordingTrigger, ScriptedAdapter
 from collection_search.text.urls import url_key
@@ -231,18 +233,32 @@ async def test_secrets_are_masked(server: Served) -> None:
     assert good_pages()[0].url in told.text
 
 
-async def test_secrets_among_the_choices_are_masked(server: Served) -> None:
-    """Wherever a run is shown; what goes on with it has them as they were given."""
-    secret = "api_key=sk-proj-abcdefgh12345678"
-    run = await server.start(context={"case_id": secret}, **INPUT)
-    told = await server.client.get(f"{API}/runs/{run['run_id']}/events")
-    listed = await server.client.get(f"{API}/runs")
-    shown = await server.show(run["run_id"])
-    assert "abcdefgh12345678" not in told.text + listed.text + str(run) + str(shown)
-    assert shown["context"] == {"case_id": "api_key=[secret]"}
-    kept = await server.runs.find("local", run["run_id"])
+async def test_pages_stay_what_the_web_says(settings: Settings) -> None:
+    """Also where a word of the question looks like a secret: only what was asked is masked."""
+    sha = "11f6ad8ec52a2984abaafd7c3b516503785c2072"
+    first, *others = good_pages()
+    url = f"https://github.com/python/cpython/commit/{sha}"
+    found = [replace(first, url=url, title=f"Cancel a task: {sha}"), *others]
+    given = INPUT | {"question": f"How does {sha} cancel an asyncio task after a timeout?"}
+    async with served(context_with(settings, ScriptedAdapter(found))) as server:
+        run = await server.start(**given, context={"case_id": sha})
+        output = (await server.end_of(run["run_id"]))["output"]
+        kept = await server.runs.find("local", run["run_id"])
+    assert run["context"] == {"case_id": sha}
     assert kept is not None
-    assert kept.choices == {"case_id": secret}
+    for pages in (output["results"], kept.pages):
+        (page,) = [one for one in pages if one["url"] == url]
+        assert page["title"] == f"Cancel a task: {sha}"
+    assert sha not in str((output["question"], output["strategy"], output["search"]))
+    assert sha not in str([one["query"] for one in kept.pages])
+
+
+def test_secrets_among_the_choices_are_masked() -> None:
+    """A case id is no secret, whatever it looks like."""
+    choices = {"model": "openai:api_key=sk-proj-abcdefgh12345678", "case_id": "a1" * 20}
+    run = ServerRun("run-1", "local", "collection_search", "ann", "why?", "docs", {}, choices)
+    shown = view_run(run)
+    assert shown["context"] == {"model": "openai:api_key=[secret]", "case_id": "a1" * 20}
 
 
 async def test_wrong_inputs_are_named(server: Served) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...text.redaction import mask
+from ...text.question_mask import QuestionMask
 from ...text.timestamps import iso_time
 
 if TYPE_CHECKING:
@@ -30,6 +30,6 @@ def view_run(run: ServerRun, *, is_queued: bool = False, is_short: bool = False)
         "error": run.error,
         "gate_id": run.gate_id,
         "input": run.given,
-        "context": mask(run.choices, personal=False),
+        "context": QuestionMask().mask(run.choices),
     }
     return shown if is_short else {**shown, "output": run.output}
