@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from .known_secrets import KnownSecrets
-from .redaction import mask, mask_text
+from .redaction import SECRET, mask, mask_text
 from .written_texts import change_written
 
 if TYPE_CHECKING:
@@ -44,3 +44,12 @@ class QuestionMask:
 
     def _masked(self, name: str, text: str) -> str:
         return self._parts.redact(mask({name: text}, personal=False)[name])
+
+
+def is_masked(text: str) -> bool:
+    """Return whether a secret of the text was masked, so that it cannot be asked again.
+
+    >>> is_masked(QuestionMask().mask("why does api_key=abcdef1 fail"))
+    True
+    """
+    return SECRET in text

@@ -106,6 +106,21 @@ async def test_results_of_a_run_keep_their_texts(server: Served) -> None:
 
 
 @pytest.mark.usefixtures("offline_index")
+@pytest.mark.parametrize("field", ["question", "purpose"])
+async def test_a_question_that_the_run_has_masked_is_not_asked_again(
+    server: Served, field: str
+) -> None:
+    """A refresh would search for the mark; the pages are ingested all the same."""
+    given = INPUT | {field: "How does api_key=abcdef1 cancel an asyncio task?"}
+    run = await server.end_of((await server.start(**given))["run_id"])
+    urls = [run["output"]["results"][0]["url"]]
+    ticket = await ingest(server, collection="chosen", urls=urls, run_id=run["run_id"])
+    assert ticket["stored"] == 1
+    store = await server.app.state.context.storage()
+    assert store.collections.questions(TenantScope("local", "chosen")) == []
+
+
+@pytest.mark.usefixtures("offline_index")
 async def test_pages_that_the_run_has_not(server: Served) -> None:
     """They are refused, and nothing is ingested."""
     run = await server.end_of((await server.start(**INPUT))["run_id"])

@@ -15,6 +15,7 @@ from ...errors import IngestError, InputError
 from ...graphs.universal_ingestion import UniversalIngestionGraph
 from ...nodes.receipts import build_record
 from ...runtime.concurrency import offload
+from ...text.question_mask import is_masked
 from ...text.timestamps import iso_time
 from ...text.urls import url_key
 from ...tools.ingest import engine_for
@@ -72,9 +73,9 @@ async def start_ingestion(order: IngestionOrder, caller: Reviewer, runs: Runs) -
         raise IngestError(cause["message"] if cause else "There are no pages to ingest.")
     if run is not None and run.output is not None:
         asked = {**run.given, "strategy": run.output["strategy"]}
-        scope = TenantScope(caller.tenant, order.collection)
-        keys = [url_key(url) for url in order.urls]
-        await record_question(context, scope, build_record(asked, keys))
+        record = build_record(asked, map(url_key, order.urls))
+        if not any(map(is_masked, (record.question, record.purpose, *record.criteria))):
+            await record_question(context, TenantScope(caller.tenant, order.collection), record)
     return view_ticket(await _find_ticket(runs, caller, receipt["ticket"]))
 
 
