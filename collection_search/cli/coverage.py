@@ -75,11 +75,12 @@ def coverage(
 
 
 def _list_last(collection: str, context: SearchContext, screen: Screen) -> None:
-    """Print the last result of each question that filled the collection."""
+    """Print the last result of each question that filled the collection; secrets are masked."""
+    from ..tools.ingestion.questions import shown_record
     from .shared.coverage_report import last_rows
 
     store, scope = find_collection(collection, context)
-    records = store.questions(scope)
+    records = [shown_record(one) for one in store.questions(scope)]
     if screen.as_json:
         found = [one.model_dump(include={"question", "coverage"}) for one in records]
         screen.json({"collection": collection, "questions": found})
@@ -112,7 +113,8 @@ def _verified(
     ticket: str | None,
 ) -> list[Coverage]:
     """Return the coverage of each question; the ticket's pages are ingested before the first."""
-    from ..tools.coverage.verification import verify_coverage
+    from ..runtime.concurrency import run_blocking
+    from ..tools.coverage.verification import averify_shown
 
     found: list[Coverage] = []
     with screen.bar("Verifying" if ticket is None else "Ingesting") as advance:
@@ -121,16 +123,15 @@ def _verified(
             advance(status.count - status.left(fetch=True), status.count)
 
         for question in questions:
-            found.append(
-                verify_coverage(
-                    question,
-                    collection=collection,
-                    queries=queries,
-                    ticket=None if found else ticket,
-                    context=context,
-                    on_progress=show,
-                )
+            verifying = averify_shown(
+                question,
+                collection=collection,
+                queries=queries,
+                ticket=None if found else ticket,
+                context=context,
+                on_progress=show,
             )
+            found.append(run_blocking(verifying))
     return found
 
 

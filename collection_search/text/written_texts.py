@@ -9,7 +9,9 @@ _OF_THE_WEB: Final = frozenset(
     ("url", "urls", "approved_urls", "added_urls", "title", "snippet", "text", "source")
 )
 """Fields with an address or a text of a page."""
-_NAMES: Final = frozenset(("url_key", "content_ref", "ticket", "collection", "collection_scope"))
+_NAMES: Final = frozenset(
+    ("url_key", "url_keys", "content_ref", "ticket", "collection", "collection_scope")
+)
 """Fields by which something is found again."""
 _ID: Final = "_id"
 

@@ -10,7 +10,7 @@ from support.scripted_world import QUESTION
 
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.contracts.collection import TenantScope
+from collection_search.contracts.collection import QuestionRecord, TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 
 if TYPE_CHECKING:
@@ -120,6 +120,27 @@ def test_the_last_results_are_listed_without_asking(command: Invoke) -> None:
     assert re.fullmatch(rf"3 of 3    \d{{4}}-\d\d-\d\d \d\d:\d\d  {re.escape(QUESTION)}", row)
     (found,) = command("coverage", "--collection", "py", "--last", "--json").json["questions"]
     assert (found["question"], found["coverage"]["gaps"]) == (QUESTION, [])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("filled")
+def test_no_secret_of_a_question_is_shown(command: Invoke) -> None:
+    """Neither by a verification nor in the last results; it is named as it is shown."""
+    store = SQLiteStore.from_settings(Settings.load())
+    asked = QuestionRecord(question="What is api_key=abcdef1 for?", queries=["asyncio abcdef1"])
+    store.collections.remember_question(TenantScope("local", "py"), asked)
+    store.close()
+    shown = "What is api_key=[secret] for?"
+    for given in ([], [shown], ["What is api_key=abcdef1 for?"]):
+        ended = command("coverage", *given, "--collection", "py")
+        assert shown in ended.out
+        assert "abcdef1" not in ended.out + ended.err
+    assert "abcdef1" not in command("coverage", "--collection", "py", "--json").out
+    assert shown in command("coverage", "--collection", "py", "--last").out
+    ended = command("coverage", "--collection", "py", "--last", "--json")
+    assert "abcdef1" not in ended.out
+    coverages = {one["question"]: one["coverage"] for one in ended.json["questions"]}
+    assert list(coverages[shown]["best_scores"]) == [shown, "asyncio [secret]"]
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,39 @@ async def test_the_dashboard_shows_no_secret_of_a_question(api: httpx.AsyncClien
     assert "abcdef1" not in shown.text
 
 
+async def test_a_question_is_verified_as_the_dashboard_shows_it(api: httpx.AsyncClient) -> None:
+    """All questions that are shown so are verified, and the answer shows no secret."""
+    put_page("https://example.com/tea", TEXT, run_id="run-1")
+    for key in ("abcdef1", "ghijkl2"):
+        queries = [f"green tea steamed {key}", "green tea"]
+        asked = QuestionRecord(question=f"How is api_key={key} tea steamed?", queries=queries)
+        process_store().collections.remember_question(SCOPE, asked)
+    shown = "How is api_key=[secret] tea steamed?"
+    for body in ({"question": shown}, {}):
+        verified = await api.post("/collections/docs/coverage", json=body)
+        assert verified.status_code == 200
+        assert "abcdef1" not in verified.text
+        assert "ghijkl2" not in verified.text
+        told = verified.json()
+        assert {one["question"] for one in told.get("questions", [told])} == {shown}
+    dashboard = (await api.get("/collections/docs/coverage")).json()
+    for question in dashboard["questions"]:
+        assert (question["question"], question["unverified"]) == (shown, 0)
+        assert len(question["queries"]) == 3
+
+
+async def test_an_answer_to_a_question_with_a_secret_masks_it(api: httpx.AsyncClient) -> None:
+    """The secret of the purpose too, although the caller names the question alone."""
+    put_page("https://example.com/tea", TEXT, run_id="run-1")
+    asked = QuestionRecord(
+        question=QUESTION, purpose="api_key=abcdef1", queries=["green tea abcdef1"]
+    )
+    process_store().collections.remember_question(SCOPE, asked)
+    verified = await api.post("/collections/docs/coverage", json={"question": QUESTION})
+    assert "green tea [secret]" in verified.text
+    assert "abcdef1" not in verified.text
+
+
 async def test_a_verification_is_remembered(api: httpx.AsyncClient) -> None:
     """With the best score of each query, answered or open."""
     _fill()

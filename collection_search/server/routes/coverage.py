@@ -12,7 +12,7 @@ from ...contracts.refresh_report import RefreshReport  # noqa: TC001 - FastAPI r
 from ...errors import InputError
 from ...runtime.concurrency import offload
 from ...tools.coverage.dashboard import Dashboard, aread_dashboard
-from ...tools.coverage.verification import averify_coverage
+from ...tools.coverage.verification import averify_shown
 from ..access import Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
 from ..opened import Base, CollectionName, context_of, open_collection
 from ..refreshes import CurrentRefreshes, RefreshState  # noqa: TC001
@@ -29,7 +29,8 @@ class ToVerify(BaseModel):
     question: str | None = Field(
         default=None,
         max_length=2000,
-        description="Without one each question that filled the collection is verified.",
+        description="As it was asked, or as the dashboard shows it. Without one each question that"
+        " filled the collection is verified.",
     )
 
 
@@ -105,7 +106,7 @@ async def read_refresh(
 
 
 async def _verified(opened: OpenedCollection, question: str) -> Verified:
-    coverage = await averify_coverage(
+    coverage = await averify_shown(
         question, collection=opened.scope.collection, context=opened.context
     )
-    return {"question": question, **coverage}
+    return {"question": coverage["queries"][0]["query"], **coverage}

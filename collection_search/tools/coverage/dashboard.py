@@ -9,8 +9,8 @@ from typing_extensions import TypedDict
 from ...contracts.collection import TenantScope
 from ...ports.collections import require_collection
 from ...runtime.concurrency import offload
-from ...text.question_mask import QuestionMask
 from ...text.timestamps import iso_time
+from ..ingestion.questions import masks_of
 from ..spending.totals import sum_runs
 from .verification import unique_queries
 
@@ -108,7 +108,7 @@ def known_question(record: QuestionRecord) -> KnownQuestion:
         "open": counts.count(False),
         "unverified": counts.count(None),
     }
-    return cast("KnownQuestion", QuestionMask(record.question, record.purpose).mask(known))
+    return cast("KnownQuestion", masks_of([record]).mask(known))
 
 
 def _queries(record: QuestionRecord) -> list[KnownQuery]:

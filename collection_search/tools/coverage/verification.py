@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from ...contracts.collection import TenantScope
+from ...contracts.collection import QuestionRecord, TenantScope
 from ...contracts.ingestion import Ticket
 from ...planning.gaps import gap_queries
 from ...runtime.concurrency import blocking
 from ...text.clean import normalize_query
-from ..ingestion.questions import question_record, record_coverage
+from ..ingestion.questions import masks_of, named_records, record_coverage
 from ..public_arguments import context_for, validate_arguments, validate_texts
 from ..tickets import tenant_of
 from .ingestion_coverage import await_ingestion
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ...context import SearchContext
     from ...contracts.coverage import Coverage, IngestionCoverage
+    from ...text.question_mask import QuestionMask
     from ..tickets import OnStatus
 
 
@@ -36,12 +37,15 @@ async def averify_coverage(
     """Return which of the question and its queries the collection answers, and what is missing.
 
     Without `queries` those are asked that were searched for when the question filled the
-    collection; a question that it remembers keeps this result. With a `ticket` it first waits for
-    the ticket's pages, at most `coverage_timeout_s` seconds of the settings. Workers of this
-    process ingest them unless the context says otherwise. `on_progress` gets every new status, on
-    the event loop, so it may not block. `next_queries` are made without a model. Each query is
-    embedded, where the collection has an embedder. `tenant` is by default the context's, else the
-    settings'. `verify_coverage` blocks; `averify_coverage` is its coroutine.
+    collection; a question that it remembers keeps this result. A question with a secret may be
+    named as it is shown: all that are shown so are verified, and the answer masks their secrets.
+
+    With a `ticket` it first waits for the ticket's pages, at most `coverage_timeout_s` seconds of
+    the settings. Workers of this process ingest them unless the context says otherwise.
+    `on_progress` gets every new status, on the event loop, so it may not block. `next_queries` are
+    made without a model. Each query is embedded, where the collection has an embedder. `tenant` is
+    by default the context's, else the settings'. `verify_coverage` blocks; `averify_coverage` is
+    its coroutine.
 
     Raises what `aretrieve` and `await_ticket` raise.
     """
@@ -51,29 +55,68 @@ async def averify_coverage(
     context = context_for(context, tenant)
     scope = TenantScope(context.tenant(), collection)
     asked = [normalize_query(text) for text in (question, *validate_texts("queries", queries))]
-    record = await question_record(context, scope, asked[0])
+    records = await named_records(context, scope, asked[0])
     is_planned = len(asked) == 1
-    if is_planned and record is not None:
-        asked += record.queries
+    planned = [query for one in records for query in one.queries] if is_planned else asked[1:]
+    asked_now = unique_queries([*([one.question for one in records] or asked[:1]), *planned])
     ingestion = None
     if ticket is not None:
         ingestion = await await_ingestion(ticket, scope, context, on_progress=on_progress)
     context = context.model_copy(update=dict(context.ids()))  # all queries are one run
-    answers = await ask_queries(unique_queries(asked), collection=collection, context=context)
+    answers = await ask_queries(asked_now, collection=collection, context=context)
     coverage = build_coverage(
         collection,
         answers,
-        searched=(record.queries or [record.question]) if record else [],
-        purpose=context.searched_purpose(record.purpose if record else ""),
+        searched=[query for one in records for query in one.queries or [one.question]],
+        purpose=context.searched_purpose(records[0].purpose if records else ""),
         ingestion=ingestion,
     )
     if is_planned:
-        await record_coverage(context, scope, asked[0], coverage)
-    return coverage
+        for record in records:
+            await record_coverage(context, scope, record.question, _part_of(coverage, record))
+    is_as_asked = all(one.question == asked[0] for one in records)
+    return coverage if is_as_asked else _masked(coverage, masks_of(records))
 
 
 verify_coverage = blocking(averify_coverage, "verify_coverage")
 """`averify_coverage` for code without an event loop."""
+
+
+async def averify_shown(
+    question: str,
+    *,
+    collection: str,
+    context: SearchContext,
+    queries: Sequence[str] = (),
+    ticket: str | None = None,
+    on_progress: OnStatus | None = None,
+) -> Coverage:
+    """Return what `averify_coverage` does, as people see it: no secret of a question is shown."""
+    coverage = await averify_coverage(
+        question,
+        collection=collection,
+        queries=queries,
+        ticket=ticket,
+        context=context,
+        on_progress=on_progress,
+    )
+    scope = TenantScope(context.tenant(), collection)
+    records = await named_records(context, scope, normalize_query(question))
+    return _masked(coverage, masks_of([QuestionRecord(question=question), *records]))
+
+
+def _masked(coverage: Coverage, masks: QuestionMask) -> Coverage:
+    return cast("Coverage", masks.mask(coverage))
+
+
+def _part_of(coverage: Coverage, record: QuestionRecord) -> Coverage:
+    """Return the coverage of the record's own queries."""
+    own = {query.casefold() for query in (record.question, *record.queries)}
+    return {
+        **coverage,
+        "queries": [one for one in coverage["queries"] if one["query"].casefold() in own],
+        "gaps": [query for query in coverage["gaps"] if query.casefold() in own],
+    }
 
 
 def build_coverage(

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 from ...contracts.collection import LastCoverage
 from ...runtime.concurrency import offload
 from ...runtime.failure_log import log_failure
+from ...text.question_mask import QuestionMask
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ...context import SearchContext
     from ...contracts.collection import QuestionRecord, TenantScope
     from ...contracts.coverage import Coverage
@@ -36,13 +39,37 @@ async def record_question(
         log_failure(logger, "the question could not be remembered", error)
 
 
-async def question_record(
+async def named_records(
     context: SearchContext, scope: TenantScope, question: str
-) -> QuestionRecord | None:
-    """Return what the collection remembers of the question. Raises StoreError."""
+) -> list[QuestionRecord]:
+    """Return the remembered questions that a text names: as they were asked or as they are shown.
+
+    Raises StoreError.
+    """
     store = await context.storage()
     records = await offload(store.collections.questions, scope)
-    return next((record for record in records if record.question == question), None)
+    return [one for one in records if question in (one.question, _shown_question(one))]
+
+
+def masks_of(records: Iterable[QuestionRecord]) -> QuestionMask:
+    """Return the mask of what was asked by these questions."""
+    return QuestionMask(*(text for one in records for text in (one.question, one.purpose)))
+
+
+def shown_record(record: QuestionRecord) -> QuestionRecord:
+    """Return a question as people see it: its secrets are masked, those of its queries too."""
+    masks, last = masks_of([record]), record.coverage
+    shown = record.model_copy(update=masks.mask(record.model_dump(exclude={"coverage"})))
+    if last is None:
+        return shown
+    scores = {masks.mask(query): score for query, score in last.best_scores.items()}
+    update = {"gaps": masks.mask(last.gaps), "best_scores": scores}
+    return shown.model_copy(update={"coverage": last.model_copy(update=update)})
+
+
+def _shown_question(record: QuestionRecord) -> str:
+    shown: str = masks_of([record]).mask(record.question)
+    return shown
 
 
 async def record_coverage(
@@ -56,9 +83,10 @@ async def record_coverage(
         verified_at=time.time(),
     )
     try:
-        if (record := await question_record(context, scope, question)) is not None:
-            store = await context.storage()
-            verified = record.model_copy(update={"coverage": last})
-            await offload(store.collections.remember_question, scope, verified)
+        store = await context.storage()
+        for record in await offload(store.collections.questions, scope):
+            if record.question == question:
+                verified = record.model_copy(update={"coverage": last})
+                await offload(store.collections.remember_question, scope, verified)
     except Exception as error:  # noqa: BLE001 - it is logged
         log_failure(logger, "the coverage could not be remembered", error)

@@ -201,6 +201,38 @@ def test_an_embedder_that_fails_is_its_own_error(store: SQLiteStore, settings: S
         verified(context, queries=["a task", "a timeout"])
 
 
+def test_a_question_with_a_secret_is_named_as_it_is_shown(
+    store: SQLiteStore, context: SearchContext
+) -> None:
+    """Then the answer masks it; one who gives the question as it was asked gets it as it is."""
+    put(store, "asyncio", ANSWER)
+    secret = "How does api_key=abcdef1 cancel a task?"
+    record = QuestionRecord(question=secret, queries=["cancel task abcdef1"])
+    store.collections.remember_question(SCOPE, record)
+    shown = verified(context, "How does api_key=[secret] cancel a task?")
+    queries = [one["query"] for one in shown["queries"]]
+    assert queries == ["How does api_key=[secret] cancel a task?", "cancel task [secret]"]
+    assert "abcdef1" not in str(shown)
+    (kept,) = store.collections.questions(SCOPE)
+    assert kept.coverage is not None
+    assert list(kept.coverage.best_scores) == [secret, "cancel task abcdef1"]
+    assert verified(context, secret)["queries"][0]["query"] == secret
+
+
+def test_each_of_two_questions_that_are_shown_alike_keeps_its_own_result(
+    store: SQLiteStore, context: SearchContext
+) -> None:
+    """Both are asked once, with the queries of both."""
+    put(store, "asyncio", ANSWER)
+    for key, query in (("abcdef1", "cancel a task"), ("ghijkl2", SOUP)):
+        record = QuestionRecord(question=f"What is api_key={key} for?", queries=[query])
+        store.collections.remember_question(SCOPE, record)
+    assert len(verified(context, "What is api_key=[secret] for?")["queries"]) == 4
+    kept = {one.queries[0]: one.coverage for one in store.collections.questions(SCOPE)}
+    assert [one and SOUP in one.best_scores for one in kept.values()] == [False, True]
+    assert all(one and one.query_count == 2 for one in kept.values())
+
+
 def ingestion(store: SQLiteStore, *texts: str) -> Ticket:
     items = [
         IngestionItem(f"https://example.com/{n}", f"example.com/{n}", f"Page {n}", ref)
