@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..context import SearchContext
+    from ..settings import Settings
 
 STOPPED: Final = "Stopped. Runs that were under way go on at the next start."
 SHUTDOWN_S: Final = 5
@@ -136,14 +137,21 @@ def _keep_failures(app: Any, failures: list[Exception]) -> Any:
     return kept
 
 
+def _place_of(settings: Settings) -> str:
+    if settings.database_url is None:
+        return str(settings.home)
+    from ..adapters.stores.postgres.store_errors import server_of
+
+    return server_of(settings.postgres_url())
+
+
 def _tell(context: SearchContext, screen: Screen, address: str, *, opens: bool) -> None:
     settings = context.using()
     who = "with tokens" if settings.server_auth else f"tenant {settings.tenant}, without tokens"
     screen.note(f"Serving {address} until Ctrl-C ({who}).")
-    place = settings.home if settings.database_url is None else settings.database_place()
     screen.note(
         f"Provider {settings.provider}, model {settings.model or 'none'}, embeddings"
-        f" {settings.embeddings}, data in {place}"
+        f" {settings.embeddings}, data in {_place_of(settings)}"
     )
     if opens:
         typer.launch(address)

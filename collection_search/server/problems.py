@@ -32,8 +32,8 @@ from ..errors import (
 )
 from ..text.problems import list_problems, reword_problems
 from ..text.redaction import error_message, redact, redact_error
-from .access import is_operator
 from .asgi import API, is_below, path_of
+from .places import Places, hidden_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from ..settings import Settings
     from .access import Caller
 
 _STATUS: Final[dict[type[CollectionSearchError], int]] = {
@@ -110,13 +109,13 @@ def problem(
     return JSONResponse(body, status, headers=None if headers is None else {**headers})
 
 
-def describe_late_error(error: Exception, place: str) -> dict[str, Any]:
+def describe_late_error(error: Exception, place: str, hidden: Places) -> dict[str, Any]:
     """Return an error in the API's form, for an answer that has begun.
 
     An unexpected one is logged under an id with the `place` where it was raised.
     """
     if isinstance(error, CollectionSearchError):
-        return _body(type(error).__name__, str(error))
+        return _body(type(error).__name__, hidden.hide(str(error)))
     if isinstance(error, HTTPException):
         return _body(_KINDS.get(error.status_code, "HTTPError"), str(error.detail))
     return _body("InternalError", _fault(_log_unexpected(error, place)))
@@ -145,29 +144,13 @@ async def _own_error(request: Request, error: Exception) -> Response:
     cause = error.__cause__
     status = status_of(error) if isinstance(error, CollectionSearchError) else 500
     fields = list_problems(cause) if isinstance(cause, ValidationError) else ()
-    said = _shown_to_caller(request, str(error))
+    said = _hidden_places(request).hide(str(error))
     return problem(status, type(error).__name__, said, fields=_fields(fields))
 
 
-def _shown_to_caller(request: Request, text: str) -> str:
-    """Return the text; only the operator reads where the data folder and the database are."""
-    try:
-        settings: Settings = request.app.state.context.using()
-    except ConfigError:  # nobody knows the places of wrong settings, which are the error itself
-        return text
+def _hidden_places(request: Request) -> Places:
     caller: Caller | None = getattr(request.state, "caller", None)
-    is_told = caller is not None and is_operator(caller, settings)
-    return text if is_told else _without_places(text, settings)
-
-
-def _without_places(text: str, settings: Settings) -> str:
-    """Return the text without the data folder's path and the database's address."""
-    if settings.database_url is not None:
-        place = settings.database_place()
-        host, _, name = place.partition("/")
-        for known in (place, f"{host}:5432/{name}"):
-            text = text.replace(known, "of this server")
-    return text.replace(str(settings.home), "(data folder)")
+    return hidden_from(caller, request.app.state.context)
 
 
 async def _wrong_request(request: Request, error: Exception) -> Response:

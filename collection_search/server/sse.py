@@ -15,6 +15,8 @@ from .problems import describe_late_error
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 
+    from .places import Places
+
 KEEP_ALIVE: Final = ": alive\n\n"
 """A comment, which clients skip; it keeps proxies from closing the connection."""
 KEEP_ALIVE_S: Final = 15.0
@@ -34,7 +36,7 @@ def write_event(kind: str, data: Any, *, number: int | None = None) -> str:
 
 
 def stream_events(
-    events: AsyncGenerator[str, None], is_allowed: Callable[[], Awaitable[bool]]
+    events: AsyncGenerator[str, None], is_allowed: Callable[[], Awaitable[bool]], places: Places
 ) -> StreamingResponse:
     """Return the response that sends the events as they come.
 
@@ -42,14 +44,14 @@ def stream_events(
     says no. An error is the last event, `error`, with the API's form of errors.
     """
     return StreamingResponse(
-        _guarded(events, is_allowed),
+        _guarded(events, is_allowed, places),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
 async def _guarded(
-    events: AsyncGenerator[str, None], is_allowed: Callable[[], Awaitable[bool]]
+    events: AsyncGenerator[str, None], is_allowed: Callable[[], Awaitable[bool]], places: Places
 ) -> AsyncIterator[str]:
     asked_at = time.monotonic()
     try:
@@ -61,4 +63,4 @@ async def _guarded(
                     asked_at = time.monotonic()
                 yield event
     except Exception as error:  # noqa: BLE001 - the answer has begun: no status can tell it
-        yield write_event("error", describe_late_error(error, "a stream of events"))
+        yield write_event("error", describe_late_error(error, "a stream of events", places))

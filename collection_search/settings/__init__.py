@@ -147,10 +147,6 @@ class Settings(SettingsTable):
             raise ConfigError("No database is set. Set COLLECTION_SEARCH_DATABASE_URL.")
         return self.database_url.get_secret_value()
 
-    def database_place(self) -> str:
-        """Return host and name of the PostgreSQL database, without user, password and options."""
-        return self.postgres_url().partition("://")[2].rpartition("@")[2].partition("?")[0]
-
     def amqp_url(self) -> str:
         """Return the address of the message broker. Raises ConfigError without one."""
         if self.broker_url is None:

@@ -74,7 +74,7 @@ class SettingsTable(ServerTable, RankingTable, PriceTable):
         vendors = {name: access for name, access in providers.items() if name != WEB_SEARCH_ENTRY}
         return {WEB_SEARCH_ENTRY: providers[WEB_SEARCH_ENTRY], **given, "providers": vendors}
 
-    home: Path = Field(
+    home: Annotated[Path, AfterValidator(Path.absolute)] = Field(
         default_factory=lambda: platformdirs.user_data_path("collection-search"),
         description="Folder of the databases.",
     )

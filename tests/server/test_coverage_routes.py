@@ -139,6 +139,25 @@ async def test_a_refresh_reports_and_its_state_is_kept(api: httpx.AsyncClient) -
     assert (await api.get(path, **as_caller(TWO))).status_code == 404
 
 
+@pytest.mark.usefixtures("operated_by_one")
+@pytest.mark.parametrize(("tenant", "is_told"), [(ONE, True), (TWO, False)])
+async def test_only_the_operator_reads_where_a_refresh_failed(
+    api: httpx.AsyncClient, tenant: str, *, is_told: bool
+) -> None:
+    """The data folder stands in the errors of its questions."""
+    home = process_settings().home
+    put_page("https://example.com/tea", TEXT, tenant=tenant)
+    record = QuestionRecord(question=QUESTION, provider=f"unknown in {home}")
+    process_store().collections.remember_question(TenantScope(tenant, "docs"), record)
+    path, caller = "/collections/docs/refresh", as_caller(tenant)
+    report = await api.post(path, json={}, **caller)
+    assert report.status_code == 200
+    state = await api.get(path, **caller)
+    for told in (report, state):
+        assert (str(home) in told.text) is is_told
+        assert ("(data folder)" in told.text) is not is_told
+
+
 @pytest.mark.parametrize("path", ["coverage", "refresh"])
 async def test_viewers_start_nothing(api: httpx.AsyncClient, path: str) -> None:
     _fill()

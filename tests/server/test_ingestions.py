@@ -13,6 +13,9 @@ from support.waiting import wait_until_async
 
 from collection_search import SearchContext, Settings
 from collection_search.contracts.collection import TenantScope
+from collection_search.contracts.ingestion import RowStatus, TicketStatus
+from collection_search.server.places import Places
+from collection_search.server.routes.ingestions import view_ticket
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -172,3 +175,16 @@ async def test_a_ticket_that_goes_ends_its_stream(server: Served, site: Loopback
     assert (await server.client.delete(f"{API}/collections/tea")).status_code == 200
     *_, last = read_events((await following).text)
     assert (last.kind, last.data["error"]["type"]) == ("error", "NotFound")
+
+
+def test_a_ticket_names_no_place(settings: Settings) -> None:
+    """The ledger keeps whole errors, which the operator reads."""
+    error = f"{settings.home}/collections.db is damaged."
+    row = RowStatus(url="https://example.com/", title="Tea", state="dead", error=error)
+    status = TicketStatus(ticket_id="ticket-1", collection="docs", count=1, failed=1, rows=[row])
+    for places, told in (
+        (Places(settings), "(data folder)/collections.db is damaged."),
+        (Places(), error),
+    ):
+        (shown,) = view_ticket(status, places)["documents"]
+        assert shown["error"] == told

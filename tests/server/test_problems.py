@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from support.api_client import ONE, TWO
 
 from collection_search import SearchContext, Settings
+from collection_search.adapters.stores.postgres.store_errors import server_of
 from collection_search.errors import StoreError
 from collection_search.server.access import Caller, Role
 from collection_search.server.problems import answer_problems
@@ -58,7 +59,7 @@ async def test_only_the_operator_reads_where_the_store_is(
     url = "postgresql://me:hidden@127.0.0.1:5433/collections"
     monkeypatch.setenv("COLLECTION_SEARCH_DATABASE_URL", url)
     settings = Settings()
-    error = StoreError(f"The database {settings.database_place()} in {settings.home} is down.")
+    error = StoreError(f"The database {server_of(url)} in {settings.home} is down.")
     app = FastAPI()
     answer_problems(app)
     app.state.context = SearchContext(settings=settings)

@@ -16,7 +16,7 @@ from support.waiting import wait_until_async
 from collection_search import SearchContext, Settings
 from collection_search.contracts.collection import Chunk, Document, TenantScope
 from collection_search.contracts.server_run import ServerRun
-from collection_search.errors import SearchProviderUnavailable
+from collection_search.errors import SearchProviderUnavailable, StoreError
 from collection_search.runtime.concurrency import offload
 from collection_search.server.problems import answer_problems
 from collection_search.server.runs.views import view_run
@@ -231,6 +231,35 @@ async def test_secrets_are_masked(server: Served) -> None:
     assert "abcdefgh12345678" not in told.text + str(run)
     assert "api_key=[secret]" in run["question"]
     assert good_pages()[0].url in told.text
+
+
+async def test_no_receipt_tells_where_the_data_is(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nor do the events; the operator finds it in the log."""
+    damaged = StoreError(f"The database {settings.collections_path} is damaged.")
+    context = context_with(settings, ScriptedAdapter(good_pages()))
+    context = context.model_copy(update={"trigger": RecordingTrigger(error=damaged)})
+    async with served(context) as server:
+        run = await server.start(auto_ingest=True, auto_ingest_min_score=0, **INPUT)
+        told = await server.client.get(f"{API}/runs/{run['run_id']}/events")
+    assert "The database (data folder)/collections.db is damaged." in told.text
+    assert str(settings.home) not in told.text
+    assert str(settings.collections_path) in caplog.text
+
+
+async def test_no_failed_run_tells_where_the_data_is(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither in its error nor in the event of the stage that raised."""
+    async with served(context_with(settings, f"no provider in {settings.home}")) as server:
+        run = await server.start(**INPUT)
+        told = await server.client.get(f"{API}/runs/{run['run_id']}/events")
+        end = await server.show(run["run_id"])
+    assert "no provider in (data folder)" in end["error"]["message"]
+    assert "node_failed" in told.text
+    assert str(settings.home) not in told.text
+    assert str(settings.home) in caplog.text
 
 
 async def test_pages_stay_what_the_web_says(settings: Settings) -> None:

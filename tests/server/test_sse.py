@@ -14,12 +14,15 @@ from support.waiting import wait_until_async
 
 from collection_search.errors import StoreError
 from collection_search.server import sse
+from collection_search.server.places import Places
 from collection_search.server.sse import KEEP_ALIVE, stream_events, write_event
 from collection_search.settings.access_tokens import AccessTokens, Role
 from collection_search.settings.process_defaults import process_settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
+
+    from collection_search import Settings
 
 SECRET = "sk-proj-abcdefgh12345678"
 
@@ -33,8 +36,11 @@ async def _failing(error: Exception) -> AsyncGenerator[str, None]:
     raise error
 
 
-async def _sent(events: AsyncGenerator[str, None], is_allowed: Any = _always) -> list[Event]:
-    parts = [str(part) async for part in stream_events(events, is_allowed).body_iterator]
+async def _sent(
+    events: AsyncGenerator[str, None], is_allowed: Any = _always, places: Places | None = None
+) -> list[Event]:
+    answer = stream_events(events, is_allowed, places or Places())
+    parts = [str(part) async for part in answer.body_iterator]
     return read_events("".join(parts))
 
 
@@ -44,6 +50,13 @@ async def test_a_store_that_fails_is_the_last_event() -> None:
     assert first.kind == "status"
     message = "The disk is full: api_key=[secret]"
     assert last == Event(None, "error", {"error": {"type": "StoreError", "message": message}})
+
+
+async def test_the_last_event_names_no_place(settings: Settings) -> None:
+    """An answer that has begun ends as one that has not."""
+    failing = _failing(StoreError(f"{settings.home}/collections.db is damaged."))
+    *_, last = await _sent(failing, places=Places(settings))
+    assert last.data["error"]["message"] == "(data folder)/collections.db is damaged."
 
 
 async def test_an_unexpected_error_tells_an_id_alone(caplog: pytest.LogCaptureFixture) -> None:

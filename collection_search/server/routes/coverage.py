@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from fastapi import APIRouter, Body
 from pydantic import BaseModel, Field
@@ -15,12 +15,15 @@ from ...tools.coverage.dashboard import Dashboard, aread_dashboard
 from ...tools.coverage.verification import averify_shown
 from ..access import Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
 from ..opened import Base, CollectionName, context_of, open_collection
+from ..places import HiddenPlaces, Places  # noqa: TC001
 from ..refreshes import CurrentRefreshes, RefreshState  # noqa: TC001
 
 if TYPE_CHECKING:
     from ..opened import OpenedCollection
 
 router = APIRouter(tags=["coverage"])
+
+ToldT = TypeVar("ToldT", bound=BaseModel)
 
 
 class ToVerify(BaseModel):
@@ -84,6 +87,8 @@ async def refresh_collection(
     caller: Reviewer,
     base: Base,
     refreshes: CurrentRefreshes,
+    *,
+    places: HiddenPlaces,
     given: Annotated[ToRefresh | None, Body()] = None,
 ) -> RefreshReport:
     """Ask the questions again, repeat the crawls and look at the pages again.
@@ -93,16 +98,26 @@ async def refresh_collection(
     """
     opened = await open_collection(base, caller, name)
     asked = given or ToRefresh()
-    return await refreshes.run(opened.context, name, ask=asked.ask, crawl=asked.crawl)
+    report = await refreshes.run(opened.context, name, ask=asked.ask, crawl=asked.crawl)
+    return _shown(report, places)
 
 
 @router.get("/collections/{name:path}/refresh")
 async def read_refresh(
-    name: CollectionName, caller: Viewer, base: Base, refreshes: CurrentRefreshes
+    name: CollectionName,
+    caller: Viewer,
+    base: Base,
+    refreshes: CurrentRefreshes,
+    places: HiddenPlaces,
 ) -> RefreshState:
     """Return how far the refresh of the collection is, or how the last one of this server ended."""
     await open_collection(base, caller, name)
-    return refreshes.state(caller.tenant, name)
+    return _shown(refreshes.state(caller.tenant, name), places)
+
+
+def _shown(told: ToldT, places: Places) -> ToldT:
+    """Return what is told of a refresh, without the places."""
+    return type(told).model_validate(places.hide_in(told.model_dump()))
 
 
 async def _verified(opened: OpenedCollection, question: str) -> Verified:

@@ -22,6 +22,7 @@ from ...tools.ingest import engine_for
 from ...tools.ingestion.page_payers import paid_rules
 from ...tools.ingestion.questions import record_question
 from ..access import Caller, IsAllowed, Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
+from ..places import HiddenPlaces, Places  # noqa: TC001
 from ..runs.current import Runs  # noqa: TC001
 from ..sse import KEEP_ALIVE, KEEP_ALIVE_S, stream_events, write_event
 from .runs import find_run
@@ -53,7 +54,9 @@ class IngestionOrder(BaseModel):
 
 
 @router.post("/ingestions", status_code=201)
-async def start_ingestion(order: IngestionOrder, caller: Reviewer, runs: Runs) -> dict[str, Any]:
+async def start_ingestion(
+    order: IngestionOrder, caller: Reviewer, runs: Runs, places: HiddenPlaces
+) -> dict[str, Any]:
     """Return the ticket of the started ingestion."""
     run = None if order.run_id is None else await find_run(runs, caller, order.run_id)
     choices = {} if run is None else run.choices
@@ -76,37 +79,42 @@ async def start_ingestion(order: IngestionOrder, caller: Reviewer, runs: Runs) -
         record = build_record(asked, map(url_key, order.urls))
         if not any(map(is_masked, (record.question, record.purpose, *record.criteria))):
             await record_question(context, TenantScope(caller.tenant, order.collection), record)
-    return view_ticket(await _find_ticket(runs, caller, receipt["ticket"]))
+    return view_ticket(await _find_ticket(runs, caller, receipt["ticket"]), places)
 
 
 @router.get("/tickets/{ticket_id}")
-async def show_ticket(ticket_id: str, caller: Viewer, runs: Runs) -> dict[str, Any]:
+async def show_ticket(
+    ticket_id: str, caller: Viewer, runs: Runs, places: HiddenPlaces
+) -> dict[str, Any]:
     """Return how the pages of a ticket stand."""
-    return view_ticket(await _find_ticket(runs, caller, ticket_id))
+    return view_ticket(await _find_ticket(runs, caller, ticket_id), places)
 
 
 @router.get("/tickets/{ticket_id}/events", response_class=Response)
 async def ticket_events(
-    ticket_id: str, caller: Viewer, runs: Runs, is_allowed: IsAllowed
+    ticket_id: str, caller: Viewer, runs: Runs, is_allowed: IsAllowed, places: HiddenPlaces
 ) -> Response:
     """Send each new status of a ticket until its pages are done."""
     await _find_ticket(runs, caller, ticket_id)
-    return stream_events(_follow_ticket(runs, caller, ticket_id), is_allowed)
+    statuses = _follow_ticket(runs, caller, ticket_id, places)
+    return stream_events(statuses, is_allowed, places)
 
 
 @router.post("/tickets/{ticket_id}/retry")
-async def retry_ticket(ticket_id: str, caller: Reviewer, runs: Runs) -> dict[str, Any]:
+async def retry_ticket(
+    ticket_id: str, caller: Reviewer, runs: Runs, places: HiddenPlaces
+) -> dict[str, Any]:
     """Queue the failed pages of the ticket again, and return the ticket."""
     status = await _find_ticket(runs, caller, ticket_id)
     context = await runs.context_of(caller.tenant)
     store, scope = await context.storage(), TenantScope(caller.tenant, status.collection)
     await offload(store.ledger.retry_failed, scope, rules=paid_rules(context), ticket=ticket_id)
     await offload((await engine_for(context)).start)
-    return view_ticket(await _find_ticket(runs, caller, ticket_id))
+    return view_ticket(await _find_ticket(runs, caller, ticket_id), places)
 
 
-def view_ticket(status: TicketStatus) -> dict[str, Any]:
-    """Return a ticket as JSON."""
+def view_ticket(status: TicketStatus, places: Places) -> dict[str, Any]:
+    """Return a ticket as JSON, without the `places`."""
     return {
         "ticket_id": status.ticket_id,
         "collection": status.collection,
@@ -116,18 +124,18 @@ def view_ticket(status: TicketStatus) -> dict[str, Any]:
         "retired": status.retired,
         "pending": status.left(fetch=True),
         "done": status.left(fetch=True) == 0,
-        "documents": [_view_row(row) for row in status.rows],
+        "documents": [_view_row(row, places) for row in status.rows],
     }
 
 
-def _view_row(row: RowStatus) -> dict[str, Any]:
+def _view_row(row: RowStatus, places: Places) -> dict[str, Any]:
     until = row.put_off_until
     return {
         "url": row.url,
         "title": row.title,
         "state": row.state,
         "attempts": row.attempts,
-        "error": row.error,
+        "error": None if row.error is None else places.hide(row.error),
         "change": row.change,
         "put_off_until": None if until is None else iso_time(until),
     }
@@ -143,12 +151,12 @@ async def _find_ticket(runs: RunManager, caller: Caller, ticket_id: str) -> Tick
 
 
 async def _follow_ticket(
-    runs: RunManager, caller: Caller, ticket_id: str
+    runs: RunManager, caller: Caller, ticket_id: str, places: Places
 ) -> AsyncGenerator[str, None]:
     before, quiet_s = None, 0.0
     while not runs.changes.is_closed:
         status = await _find_ticket(runs, caller, ticket_id)
-        shown = view_ticket(status)
+        shown = view_ticket(status, places)
         if shown != before:
             before, quiet_s = shown, 0.0
             yield write_event("status", shown)

@@ -13,6 +13,7 @@ from ..app_tasks import Tasks  # noqa: TC001
 from ..gate_decisions import decide_gate, find_gate
 from ..numbers import Count, HeaderCount  # noqa: TC001
 from ..opened import Base  # noqa: TC001
+from ..places import HiddenPlaces  # noqa: TC001
 from ..runs.current import Runs  # noqa: TC001
 from ..runs.event_stream import follow_run
 from ..runs.result_facts import read_result_facts
@@ -79,6 +80,7 @@ async def run_events(
     caller: Viewer,
     runs: Runs,
     is_allowed: IsAllowed,
+    places: HiddenPlaces,
     *,
     after: Annotated[Count, Query()] = 0,
     last_event_id: Annotated[HeaderCount, Header()] = 0,
@@ -86,7 +88,7 @@ async def run_events(
     """Send the run's events from its beginning, or after a number, until its end."""
     await find_run(runs, caller, run_id)
     first = max(after, last_event_id)
-    return stream_events(follow_run(runs, caller.tenant, run_id, after=first), is_allowed)
+    return stream_events(follow_run(runs, caller.tenant, run_id, after=first), is_allowed, places)
 
 
 @router.post("/{run_id}/cancel")

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from langgraph.graph import START
 
 from ...contracts.state import CollectionReviewOutput, CollectionSearchOutput
-from ...errors import CollectionSearchError, StoreError
+from ...errors import StoreError
 from ...graphs.collection_search import build_graph, output_of
 from ...nodes.summary_sentences import summarize
 from ...runtime.concurrency import offload
+from ...runtime.failure_log import log_failure
 from ...text.question_mask import QuestionMask
-from ...text.redaction import error_message, redact_error
+from ...text.redaction import error_message
+from ..places import places_of
 from .caller_choices import read_run_choices
 from .event_writer import write_events
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from ...context import SearchContext
     from ...contracts.server_run import RunChange, RunEvent, RunProblem, ServerRun
     from ...ports.run_store import RunStore
+    from ..places import Places
     from .changes import Changes
 
 _DURABILITY: Final[dict[str, Durability]] = {
@@ -64,12 +67,6 @@ class RunLost(Exception):  # noqa: N818 - an end, no mistake
 def may_pass(error: Exception) -> bool:
     """Return whether the error comes from an outage of a store, which may be over later."""
     return isinstance(error, StoreError) and error.retryable
-
-
-def describe_run_failure(error: Exception) -> RunChange:
-    """Return the change of a run that this error has ended."""
-    problem: RunProblem = {"type": type(error).__name__, "message": error_message(error)}
-    return {"status": "failed", "error": problem}
 
 
 def compile_graphs(checkpointer: Any) -> dict[str, CompiledStateGraph[Any, Any, Any, Any]]:
@@ -111,9 +108,8 @@ class GraphRuns:
         except Exception as error:
             if may_retry and may_pass(error):
                 raise
-            if not isinstance(error, CollectionSearchError):
-                logger.exception("The run %s failed.", run.run_id, exc_info=redact_error(error))
-            return describe_run_failure(error)
+            log_failure(logger, f"The run {run.run_id} failed", error, level=logging.ERROR)
+            return self.describe_failure(error)
 
     @property
     def checkpointer(self) -> Any:
@@ -136,6 +132,12 @@ class GraphRuns:
         self.changes.tell(run.run_id)
         return is_changed
 
+    def describe_failure(self, error: Exception) -> RunChange:
+        """Return the change of a run that this error has ended, without places of the server."""
+        said = self._places().hide(error_message(error))
+        problem: RunProblem = {"type": type(error).__name__, "message": said}
+        return {"status": "failed", "error": problem}
+
     async def _tell(self, run: ServerRun, masks: QuestionMask, events: Sequence[RunEvent]) -> None:
         """Store events. Raises RunLost."""
         if not await offload(self._append, run, masks, events):
@@ -144,7 +146,7 @@ class GraphRuns:
 
     def _append(self, run: ServerRun, masks: QuestionMask, events: Sequence[RunEvent]) -> bool:
         """Mask and store events; False where the run is not this owner's. Blocks."""
-        shown = masks.mask(events)
+        shown = self._places().hide_in(masks.mask(events))
         return self.store.append(run.tenant_id, run.run_id, shown, owner=self.owner)
 
     async def _executed(
@@ -164,17 +166,21 @@ class GraphRuns:
         ):
             async for event in events:  # a lost run has written its last when it is closed
                 writer.add(event)
-        return await offload(_result, run, await graph.aget_state(config), masks)
+        return await offload(_result, run, await graph.aget_state(config), masks, self._places())
+
+    def _places(self) -> Places:
+        """Return what no run tells: its callers may be no operators. The log has whole errors."""
+        return places_of(self.base)
 
 
 def _config(run: ServerRun) -> RunnableConfig:
     return {"configurable": {"thread_id": run.run_id}}
 
 
-def _result(run: ServerRun, state: StateSnapshot, masks: QuestionMask) -> RunChange:
+def _result(run: ServerRun, state: StateSnapshot, masks: QuestionMask, places: Places) -> RunChange:
     """Return the change of a run that ended or waits; masking takes time."""
     values = state.values
-    output: dict[str, Any] = masks.mask(output_of(values, _OUTPUTS[run.graph]))
+    output: dict[str, Any] = places.hide_in(masks.mask(output_of(values, _OUTPUTS[run.graph])))
     change: RunChange = {
         "status": "done",
         "outcome": output["outcome"],

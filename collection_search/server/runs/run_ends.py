@@ -12,7 +12,7 @@ from ...graphs.collection_review import CollectionReviewGraph
 from ...runtime.concurrency import offload
 from ...runtime.failure_log import log_failure
 from .executions import RETRIES
-from .graph_runs import describe_run_failure, may_pass
+from .graph_runs import may_pass
 
 if TYPE_CHECKING:
     from ...contracts.review import Gate
@@ -48,7 +48,7 @@ class RunEnds:
                 raise
             log_failure(logger, f"The result of the run {run.run_id} cannot be stored", error)
             # Else the run would be running for ever, with nobody who executes it.
-            change = describe_run_failure(error)
+            change = self._graph_runs.describe_failure(error)
             is_stored = await self._store(run, change)
         execution.change = None
         return change if is_stored else None

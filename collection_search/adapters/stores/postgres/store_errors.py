@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -22,6 +22,7 @@ _PASSING: Final = (
 )
 """Failures after which a retry may help."""
 _VARIABLE: Final = "COLLECTION_SEARCH_DATABASE_URL"
+_LOCAL: Final = "localhost"
 _CREATE: Final = "CREATE EXTENSION vector"
 _REFUSALS: Final = (
     (
@@ -44,11 +45,31 @@ def server_of(url: str) -> str:
     >>> server_of("postgresql://me:secret@db.example:5433/collections")
     'db.example:5433/collections'
     """
-    try:
-        known = conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
+    known = _parts_of(url)
+    if known is None:
         return _VARIABLE
-    return f"{known.get('host', 'localhost')}:{known.get('port', 5432)}/{known.get('dbname', '')}"
+    host, port = known.get("host", _LOCAL), known.get("port", 5432)
+    return f"{host}:{port}/{known.get('dbname', '')}"
+
+
+def hosts_of(url: str) -> list[str]:
+    """Return the hosts of an address; none where it cannot be read.
+
+    >>> hosts_of("postgresql://me:secret@db1.example:5433,db2.example/collections")
+    ['db1.example', 'db2.example']
+    """
+    known = _parts_of(url)
+    if known is None:
+        return []
+    named = f"{known.get('host', _LOCAL)},{known.get('hostaddr', '')}"
+    return [host for host in named.split(",") if host]
+
+
+def _parts_of(url: str) -> dict[str, Any] | None:
+    try:
+        return conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        return None
 
 
 def is_refused_connection(error: psycopg.Error) -> bool:

@@ -1,0 +1,95 @@
+"""Where this server's data is: its operator is told, other callers are not."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from fastapi import Depends
+
+from ..errors import ConfigError
+from ..text.written_texts import change_written
+from .access import Caller, authenticate, is_operator
+from .opened import Base  # noqa: TC001 - FastAPI reads it
+
+if TYPE_CHECKING:
+    from ..context import SearchContext
+    from ..settings import Settings
+
+_SHORTEST: Final = 4
+"""Fewest characters of a place; a shorter one occurs in other words."""
+_FOLDER: Final = "(data folder)"
+_DATABASE: Final = "of this server"
+_HOST: Final = "(database server)"
+
+
+class Places:
+    """The data folder and the database of a server, which texts for its callers do not name."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        """Hide the places of the settings; without settings nothing is hidden."""
+        url = settings.database_url if settings else None
+        folder = str(settings.home.absolute()) if settings else ""
+        self._rules = _rules_of(folder, url.get_secret_value() if url else "")
+
+    def hide(self, text: str) -> str:
+        """Return the text without the places."""
+        for pattern, replacement in self._rules:
+            text = pattern.sub(replacement, text)
+        return text
+
+    def hide_in(self, value: Any) -> Any:
+        """Return a copy of a JSON-plain value without the places; texts of pages stay."""
+        return change_written(value, lambda _, text: self.hide(text))
+
+
+def places_of(context: SearchContext) -> Places:
+    """Return the places of the context's settings; wrong settings have none."""
+    try:
+        return Places(context.using())
+    except ConfigError:
+        return Places()
+
+
+def hidden_from(caller: Caller | None, context: SearchContext) -> Places:
+    """Return the places that a caller is not told: none for the operator."""
+    try:
+        settings = context.using()
+    except ConfigError:  # nobody knows who is the operator
+        return Places()
+    return Places() if caller and is_operator(caller, settings) else Places(settings)
+
+
+async def caller_places(base: Base, caller: Annotated[Caller, Depends(authenticate)]) -> Places:
+    """Return the places that the caller of a route is not told."""
+    return hidden_from(caller, base)
+
+
+HiddenPlaces = Annotated[Places, Depends(caller_places)]
+
+
+@lru_cache(maxsize=16)
+def _rules_of(folder: str, url: str) -> list[tuple[re.Pattern[str], str]]:
+    """Return what is replaced by what, in order: a host is a part of the database's name."""
+    databases, hosts = _database_names(url) if url else ([], [])
+    rules = [(re.escape(name), _DATABASE) for name in databases]
+    rules += [(_bounded(name), _HOST) for name in hosts]
+    rules += [(_bounded(folder), _FOLDER)] if len(folder) >= _SHORTEST else []
+    return [(re.compile(pattern), replacement) for pattern, replacement in rules]
+
+
+def _database_names(url: str) -> tuple[list[str], list[str]]:
+    """Return how errors name the database, and its hosts alone where these are no plain word."""
+    try:
+        from ..adapters.stores.postgres.store_errors import hosts_of, server_of
+    except ImportError:  # without the driver there are no errors of the database
+        return [], []
+    hosts = hosts_of(url)
+    alone = [one for one in hosts if len(one) >= _SHORTEST and re.search("[./:]", one)]
+    return [server_of(url)] if hosts else [], sorted(alone, key=len, reverse=True)
+
+
+def _bounded(path: str) -> str:
+    """Return the pattern of a path or a host that is no part of a longer one."""
+    return rf"(?<![\w./~-]){re.escape(path)}(?![\w-]|\.\w)"
