@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
@@ -71,6 +72,7 @@ _KINDS: Final = {
 }
 """Types of errors that are no error of the package."""
 MOST_CHARS: Final = 2000
+_JSON: Final = re.compile(r"application/(?:[^/\s]+\+)?json")
 
 logger = logging.getLogger(__name__)
 
@@ -170,7 +172,9 @@ async def _wrong_request(request: Request, error: Exception) -> Response:
 
 
 def _is_json(request: Request) -> bool:
-    return "json" in request.headers.get("content-type", "")
+    """Return whether the body is called JSON, by the types that FastAPI reads as such."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return _JSON.fullmatch(kind) is not None
 
 
 def _place(problem: Mapping[str, Any]) -> tuple[int | str, ...]:

@@ -31,7 +31,10 @@ def test_a_path_that_nobody_has(path: str, key: str) -> None:
     assert list(answer.json()) == [key]
 
 
-@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", ""])
+@pytest.mark.parametrize(
+    "kind",
+    ["application/x-www-form-urlencoded", "text/plain", "text/json", "application/jsonx", ""],
+)
 async def test_a_body_that_is_not_called_json(api: httpx.AsyncClient, kind: str) -> None:
     """The header is what is wrong, not the input."""
     headers = {"content-type": kind}
@@ -39,6 +42,24 @@ async def test_a_body_that_is_not_called_json(api: httpx.AsyncClient, kind: str)
     answer = await api.post("/collections/docs/coverage", content=body, headers=headers)
     assert answer.status_code == 415
     assert "Content-Type: application/json" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "application/json",
+        "Application/JSON",
+        "application/json; charset=utf-8",
+        "application/a+json",
+    ],
+)
+async def test_a_body_that_is_called_json(api: httpx.AsyncClient, kind: str) -> None:
+    """Types have no case; what is wrong is the input then."""
+    answer = await api.post(
+        "/collections/docs/coverage", content=b'{"question": 3}', headers={"content-type": kind}
+    )
+    assert answer.status_code == 422
+    assert answer.json()["error"]["fields"][0]["field"] == "question"
 
 
 async def test_a_body_that_is_no_json(api: httpx.AsyncClient) -> None:
