@@ -16,10 +16,11 @@ from ..errors import CollectionSearchError
 from ..ports.collections import require_collection
 from ..runtime.concurrency import blocking, offload
 from ..settings.collection_embedder import restore_embedder
-from ..text.redaction import mask_text, redact
+from ..text.redaction import redact
 from ..tools.ingest import engine_for
 from ..tools.ingestion.crawls import repeat_crawls
 from ..tools.ingestion.page_payers import paid_rules
+from ..tools.ingestion.questions import shown_record
 from ..tools.public_arguments import context_for, validate_arguments
 from ..tools.spending.run_spendings import share_ceiling
 from ..tools.tickets import wait_for_all
@@ -164,7 +165,7 @@ async def _ask_again(
     """Ask a question as before; return how it ended and the ticket of its pages."""
     if context.provider is None and record.provider is not None:
         context = context.model_copy(update={"provider": record.provider})
-    shown = mask_text(record.question, personal=False)
+    shown = shown_record(record).question
     try:
         output = await _run(record, context, collection)
     except CollectionSearchError as error:

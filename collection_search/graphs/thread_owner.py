@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import CheckpointTuple
 
 _TENANT: Final = "tenant_id"
+_OF_A_SERVER: Final = ("assistant_id", "graph_id", "langgraph_auth_user")
+"""Keys of `configurable` from which LangGraph makes `server_info`."""
 
 
 class OwnedThread:
@@ -39,13 +41,14 @@ class OwnedThread:
     def find(cls, saver: Any, configurable: Mapping[str, Any], context: Any) -> OwnedThread | None:
         """Return the thread of a run; None without one, and for a node of another graph.
 
-        A LangGraph server gives its checkpointer in the config: it knows whose its threads are.
+        On a LangGraph server, too: that knows whose its threads are, and a run's ids are sealed.
         """
-        if not isinstance(saver, BaseCheckpointSaver) or configurable.get("checkpoint_ns"):
+        is_known = bool(configurable.get("checkpoint_ns")) or any(
+            configurable.get(name) is not None for name in _OF_A_SERVER
+        )
+        if not isinstance(saver, BaseCheckpointSaver) or is_known:
             return None
-        if not configurable.get("thread_id"):
-            return None
-        return cls(saver, configurable, context)
+        return cls(saver, configurable, context) if configurable.get("thread_id") else None
 
     def claim(self, config: RunnableConfig | None) -> RunnableConfig:
         """Return the config with the tenant. Raises InputError for the thread of another one."""
