@@ -103,12 +103,18 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return {key: value for one in told for key, value in one.get("configurable", {}).items()}
 
     def _thread(self, context: Any, config: RunnableConfig | None) -> OwnedThread | None:
-        if self.checkpointer in (None, True, False):
+        if self.checkpointer is None or isinstance(self.checkpointer, bool):
             return None
         return OwnedThread.find(self.checkpointer, self._configurable(config), context)
 
+    def _has_memory(self, config: RunnableConfig | None) -> bool:
+        """Return whether the state of an earlier run may be there."""
+        if self.checkpointer is None or self.checkpointer is False:
+            return False
+        return "thread_id" in self._configurable(config)
+
     def _validate(self, given: Any, config: RunnableConfig | None) -> Any:
-        """Return the input with its defaults: a new one keeps no choice of the thread's last run.
+        """Return the input; a new one on a thread keeps no choice of the thread's last run.
 
         That of a node of another graph is that graph's state, which has further keys.
         """
@@ -117,11 +123,10 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
             _refuse_empty(given)
         if given is None or isinstance(given, Command):
             return given
-        model = self.builder.input_schema
+        model, has_memory = self.builder.input_schema, self._has_memory(config)
         if not is_node and not isinstance(given, model):
-            is_thread = "thread_id" in self._configurable(config)
-            _refuse_wrong_fields(model, given, is_thread=is_thread)
-        return _with_defaults(model, given)
+            _refuse_wrong_fields(model, given, is_thread=has_memory)
+        return _with_defaults(model, given) if has_memory else given
 
 
 def _with_defaults(model: type[BaseModel], given: Any) -> Any:
