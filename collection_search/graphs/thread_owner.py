@@ -9,8 +9,6 @@ from __future__ import annotations
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
-
 from ..context import SearchContext
 from ..nodes.run_ids import refuse_other_tenant
 from ..runtime.concurrency import offload
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
     from langchain_core.runnables import RunnableConfig
-    from langgraph.checkpoint.base import CheckpointTuple
+    from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 _TENANT: Final = "tenant_id"
 _OF_A_SERVER: Final = ("assistant_id", "graph_id", "langgraph_auth_user")
@@ -38,7 +36,9 @@ class OwnedThread:
         self._context = context
 
     @classmethod
-    def find(cls, saver: Any, configurable: Mapping[str, Any], context: Any) -> OwnedThread | None:
+    def find(
+        cls, saver: BaseCheckpointSaver[Any], configurable: Mapping[str, Any], context: Any
+    ) -> OwnedThread | None:
         """Return the thread of a run; None without one, and for a node of another graph.
 
         On a LangGraph server, too: that knows whose its threads are, and a run's ids are sealed.
@@ -46,9 +46,9 @@ class OwnedThread:
         is_known = bool(configurable.get("checkpoint_ns")) or any(
             configurable.get(name) is not None for name in _OF_A_SERVER
         )
-        if not isinstance(saver, BaseCheckpointSaver) or is_known:
+        if is_known or not configurable.get("thread_id"):
             return None
-        return cls(saver, configurable, context) if configurable.get("thread_id") else None
+        return cls(saver, configurable, context)
 
     def claim(self, config: RunnableConfig | None) -> RunnableConfig:
         """Return the config with the tenant. Raises InputError for the thread of another one."""

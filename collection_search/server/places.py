@@ -30,7 +30,7 @@ class Places:
     def __init__(self, settings: Settings | None = None) -> None:
         """Hide the places of the settings; without settings nothing is hidden."""
         url = settings.database_url if settings else None
-        folder = str(settings.home.absolute()) if settings else ""
+        folder = str(settings.home) if settings else ""
         self._rules = _rules_of(folder, url.get_secret_value() if url else "")
 
     def hide(self, text: str) -> str:

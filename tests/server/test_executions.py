@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collection_search import Settings
     from collection_search.contracts.ingestion import IngestionRequest, Ticket
     from collection_search.contracts.review import Gate
+    from collection_search.server.runs.manager import RunManager
 
 ELSEWHERE = "another-host:1:abc/def"
 ALWAYS = 10**6
@@ -93,6 +94,14 @@ class WaitingReview(Servers):
         assert self.gates.unfinished() == []
         assert not self.manager.tasks._executions
         await self.manager.close()
+
+
+async def fail_once(servers: Servers, manager: RunManager) -> str:
+    """Start a run whose first execution cannot be kept, and return its id."""
+    run_id = await begin(manager)
+    servers.checkpoints.failures = 1
+    await rest(manager)
+    return run_id
 
 
 @pytest.fixture
@@ -198,9 +207,7 @@ async def test_a_run_that_another_server_took_over_in_an_outage_is_not_executed_
 ) -> None:
     """What this server knows of it is dropped."""
     manager = servers.start()
-    run_id = await begin(manager)
-    servers.checkpoints.failures = 1
-    await rest(manager)
+    run_id = await fail_once(servers, manager)
     searches = len(adapter.requests)
     servers.store.renew(ELSEWHERE, lease_s=3600)
     assert servers.store.take_over(servers.find(run_id), ELSEWHERE)
@@ -221,9 +228,7 @@ async def test_a_run_that_was_deleted_in_an_outage_leaves_no_checkpoint(
 ) -> None:
     """And it is not executed again."""
     manager = servers.start()
-    await begin(manager)
-    servers.checkpoints.failures = 1
-    await rest(manager)
+    await fail_once(servers, manager)
     searches = len(adapter.requests)
     servers.store.delete("local")
     servers.checkpoints.failing_deletions = 1
@@ -312,9 +317,7 @@ async def test_a_server_that_stops_begins_nothing_more(
 ) -> None:
     """Although a sweep is at work; the next server goes on."""
     manager = servers.start()
-    run_id = await begin(manager)
-    servers.checkpoints.failures = 1
-    await rest(manager)
+    run_id = await fail_once(servers, manager)
     searches = len(adapter.requests)
     servers.store.holds = "get"
     sweeping = asyncio.create_task(manager.tasks.recover())
@@ -368,9 +371,7 @@ async def test_a_run_that_fails_to_be_looked_after_does_not_hold_up_the_others(
     servers.checkpoints.failing_deletions = 1
     await begin(manager)
     await rest(manager)
-    run_id = await begin(manager)
-    servers.checkpoints.failures = 1
-    await rest(manager)
+    run_id = await fail_once(servers, manager)
     servers.checkpoints.failing_deletions = 1
     await sweep(manager)
     assert servers.find(run_id).status == "done"
