@@ -24,12 +24,16 @@ from ..text.problems import join_problems, list_problems
 from .thread_owner import OwnedThread
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Iterator
+    from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph import StateGraph
+    from langgraph.types import StateUpdate
 
 InputT = TypeVar("InputT", bound=BaseModel)
+
+_PLACE: Final = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map")
+"""Keys of `configurable` that name a place in a thread."""
 
 _READ_AS_OURS: Final = (Mapping, str, bytes, int, float, list, tuple, set)
 """What is no context of a host: a map of our fields, or a mistake."""
@@ -67,8 +71,8 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         input, context = self._filled_in(input, context)  # noqa: A001 - LangGraph's name
         input = self._validate(input, config)  # noqa: A001 - LangGraph's name
         context = self._context(context, config)
-        if thread := self._thread(context, config):
-            config = thread.claim(config)
+        if thread := self._thread(config):
+            config = thread.claim(config, context)
         return super().stream(input, config, context=context, **options)
 
     def astream(
@@ -84,28 +88,53 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         input = self._validate(input, config)  # noqa: A001 - LangGraph's name
         context = self._context(context, config)
         run: Any = partial(super().astream, input, context=context, **options)
-        thread = self._thread(context, config)
-        return heed_cancellation(run(config) if thread is None else thread.stream(run, config))
+        thread = self._thread(config)
+        return heed_cancellation(
+            run(config) if thread is None else thread.stream(run, config, context)
+        )
+
+    def bulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
+    ) -> RunnableConfig:
+        """Change the state as LangGraph does; the thread keeps its owner."""
+        thread = self._thread(config)
+        return super().bulk_update_state(thread.keep(config) if thread else config, supersteps)
+
+    async def abulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
+    ) -> RunnableConfig:
+        """Change the state as LangGraph does; the thread keeps its owner."""
+        if thread := self._thread(config):
+            config = await thread.akeep(config)
+        return await super().abulk_update_state(config, supersteps)
 
     def _filled_in(self, given: Any, context: Any) -> tuple[Any, Any]:
         """Return input and context as the caller meant them."""
         return given, context
 
     def _context(self, given: Any, config: RunnableConfig | None) -> Any:
-        own, asked = ((one or {}).get("configurable", {}) for one in (self.config, config))
-        if asked.get("checkpoint_ns"):
-            return read_context(given)  # a node of another graph: the keys are that one's
-        return read_context(with_configurable(given, {**own, **asked}))
+        if _is_node(config):
+            return read_context(given)  # the keys are those of the graph around
+        return read_context(with_configurable(given, self._told(config)))
+
+    def _told(self, config: RunnableConfig | None) -> dict[str, Any]:
+        """Return the keys of `configurable` that this graph and the call have."""
+        return {**_configurable(self.config), **_configurable(config)}
 
     def _configurable(self, config: RunnableConfig | None) -> dict[str, Any]:
-        """Return what LangGraph reads as `configurable`: the node's around, ours, the call's."""
-        told = (ensure_config(), self.config or {}, config or {})
-        return {key: value for one in told for key, value in one.get("configurable", {}).items()}
+        """Return what LangGraph reads as `configurable`.
 
-    def _thread(self, context: Any, config: RunnableConfig | None) -> OwnedThread | None:
+        Where neither names a place in a thread, the keys of a node around belong to it.
+        """
+        told = self._told(config)
+        if any(told.get(name) not in (None, {}) for name in _PLACE):
+            return told
+        return {**_configurable(ensure_config()), **told}
+
+    def _thread(self, config: RunnableConfig | None) -> OwnedThread | None:
         if self.checkpointer is None or isinstance(self.checkpointer, bool):
             return None
-        return OwnedThread.find(self.checkpointer, self._configurable(config), context)
+        return OwnedThread.find(self.checkpointer, self._configurable(config))
 
     def _has_memory(self, config: RunnableConfig | None) -> bool:
         """Return whether the state of an earlier run may be there."""
@@ -118,7 +147,7 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
         That of a node of another graph is that graph's state, which has further keys.
         """
-        is_node = bool((config or {}).get("configurable", {}).get("checkpoint_ns"))
+        is_node = _is_node(config)
         if isinstance(given, Command) and not is_node:
             _refuse_empty(given)
         if given is None or isinstance(given, Command):
@@ -127,6 +156,15 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if not is_node and not isinstance(given, model):
             _refuse_wrong_fields(model, given, is_thread=has_memory)
         return _with_defaults(model, given) if has_memory else given
+
+
+def _configurable(config: RunnableConfig | None) -> dict[str, Any]:
+    return (config or {}).get("configurable", {})
+
+
+def _is_node(config: RunnableConfig | None) -> bool:
+    """Return whether the call is that of a node of another graph, which LangGraph makes."""
+    return bool(_configurable(config).get("checkpoint_ns"))
 
 
 def _with_defaults(model: type[BaseModel], given: Any) -> Any:

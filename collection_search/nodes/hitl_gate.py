@@ -36,9 +36,9 @@ async def hitl_gate(state: CollectionSearchState, run: StageRun) -> GateUpdate:
     """Return the decision of a person, or of the gate's deadline.
 
     The run is interrupted until then; it may be resumed after days and in another process. Before
-    the interrupt the gate is stored, under the same id however often the node runs; everything else
-    happens after it. Raises StoreError, and InputError for an answer that does not fit: the gate
-    stays open then.
+    the interrupt the gate is stored, once for the same pages however often the node runs;
+    everything else happens after it. Raises StoreError, and InputError for an answer that does not
+    fit: the gate stays open then.
     """
     gates = (await run.context.storage()).gates
     gate = await _open(await _gate(state, run, gates), gates)
@@ -71,12 +71,12 @@ def _rejected(gate: Gate) -> ReviewOutcome:
 
 
 async def _open(wanted: Gate, gates: GateStore) -> Gate:
-    """Return the stored gate; a new one where a decided one is about other pages.
+    """Return the stored gate; a new one where the stored one is about other pages.
 
     That is so when somebody went back in the thread and changed what was found.
     """
     gate = await offload(gates.open, wanted)
-    if gate.state == "open" or _pages(gate) == _pages(wanted):
+    if _pages(gate) == _pages(wanted):
         return gate
     changed = _gate_id(wanted.gate_id, *_pages(wanted))
     return await offload(gates.open, replace(wanted, gate_id=changed))

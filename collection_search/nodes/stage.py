@@ -97,7 +97,6 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
         ) -> dict[str, Any]:
             context = SearchContext.of(runtime)
             before = state if isinstance(state, Mapping) else {}
-            thread_id = getattr(runtime.execution_info, "thread_id", None)
             ids, is_new = await find_run_ids(before or _owner_of(state), context, runtime)
             whole = WholeRun.of(place.graph, ids["run_id"], state)
             trace = context.trace(ids, run=whole.identity)
@@ -112,7 +111,7 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
                 with sink.span(name, kind=kind, trace=trace) as span:
                     run = StageRun(
                         name, context, ids, sink, span, emit, account, place.listener,
-                        thread_id, runtime.server_info,
+                        _thread_of(runtime), runtime.server_info,
                     )  # fmt: skip
                     update, pause = await _update_or_pause(body, state, run)
                     facts = {"node_name": name, "latency_ms": _ms_since(started)}
@@ -234,6 +233,12 @@ def _sum(one: float | None, other: float | None) -> float | None:
 def _owner_of(state: Any) -> dict[str, Any]:
     """Return whose thread it is, where a first stage reads it."""
     return {"tenant_id": getattr(state, "tenant_id", None)}
+
+
+def _thread_of(runtime: Runtime[Any]) -> str | None:
+    """Return the host's thread; what a host names it by need not be a string."""
+    thread_id = getattr(runtime.execution_info, "thread_id", None)
+    return None if thread_id is None else str(thread_id)
 
 
 def _question_in(state: Any) -> Any:

@@ -22,6 +22,10 @@ _SHORTEST: Final = 4
 _FOLDER: Final = "(data folder)"
 _DATABASE: Final = "of this server"
 _HOST: Final = "(database server)"
+_ASKED: Final = frozenset(
+    ("question", "purpose", "criteria", "query", "queries", "searched", "gaps", "next_queries")
+)
+"""Fields of what a person asked: a place there is known to that person, and is asked again."""
 
 
 class Places:
@@ -40,8 +44,11 @@ class Places:
         return text
 
     def hide_in(self, value: Any) -> Any:
-        """Return a copy of a JSON-plain value without the places; texts of pages stay."""
-        return change_written(value, lambda _, text: self.hide(text))
+        """Return a copy of a JSON-plain value without the places; pages and questions stay."""
+        return change_written(value, self._hidden_in)
+
+    def _hidden_in(self, field: str, text: str) -> str:
+        return text if field in _ASKED else self.hide(text)
 
 
 def places_of(context: SearchContext) -> Places:
@@ -74,20 +81,30 @@ def _rules_of(folder: str, url: str) -> list[tuple[re.Pattern[str], str]]:
     """Return what is replaced by what, in order: a host is a part of the database's name."""
     databases, hosts = _database_names(url) if url else ([], [])
     rules = [(re.escape(name), _DATABASE) for name in databases]
-    rules += [(_bounded(name), _HOST) for name in hosts]
+    rules += [(_quoted(name), rf"\1{_HOST}\1") for name in hosts]
+    rules += [(_bounded(name), _HOST) for name in filter(_is_distinct, hosts)]
     rules += [(_bounded(folder), _FOLDER)] if len(folder) >= _SHORTEST else []
     return [(re.compile(pattern), replacement) for pattern, replacement in rules]
 
 
 def _database_names(url: str) -> tuple[list[str], list[str]]:
-    """Return how errors name the database, and its hosts alone where these are no plain word."""
+    """Return how errors name the database, and its hosts, longest first."""
     try:
         from ..adapters.stores.postgres.store_errors import hosts_of, server_of
     except ImportError:  # without the driver there are no errors of the database
         return [], []
     hosts = hosts_of(url)
-    alone = [one for one in hosts if len(one) >= _SHORTEST and re.search("[./:]", one)]
-    return [server_of(url)] if hosts else [], sorted(alone, key=len, reverse=True)
+    return [server_of(url)] if hosts else [], sorted(hosts, key=len, reverse=True)
+
+
+def _is_distinct(host: str) -> bool:
+    """Return whether a host is no plain word, so that it means the server wherever it stands."""
+    return len(host) >= _SHORTEST and bool(re.search("[./:]", host))
+
+
+def _quoted(host: str) -> str:
+    """Return the pattern of a host as errors quote it, with the address that was found for it."""
+    return rf"""(["']){re.escape(host)}\1(?: \([\da-fA-F.:]+\))?"""
 
 
 def _bounded(path: str) -> str:

@@ -19,8 +19,8 @@ _ID: Final = "_id"
 def change_written(value: Any, change: Callable[[str, str], str], name: str = "") -> Any:
     """Return a copy of a JSON-plain value with each written text changed, at any depth.
 
-    `change` gets the name of the text's field, empty in a list, and the text. Addresses and texts
-    of pages, and ids, stay as they are.
+    `change` gets the name of the field with the text, or with its list, and the text. Addresses
+    and texts of pages, and ids, stay as they are.
 
     >>> change_written({"url": "https://a.example/tea", "note": "tea"}, lambda _, text: text * 2)
     {'url': 'https://a.example/tea', 'note': 'teatea'}
@@ -33,7 +33,7 @@ def change_written(value: Any, change: Callable[[str, str], str], name: str = ""
             for field, inner in value.items()
         }
     if isinstance(value, list | tuple):
-        return [change_written(inner, change) for inner in value]
+        return [change_written(inner, change, name) for inner in value]
     return value
 
 

@@ -594,11 +594,15 @@ async def test_a_second_run_on_a_thread_starts_anew(world: ReviewWorld) -> None:
     assert len(paused.interrupts) == 1
 
 
-async def test_what_was_changed_in_the_past_is_asked_anew(world: ReviewWorld) -> None:
-    """Somebody goes back before a decided gate and takes a page out: that decision is not its."""
+@pytest.mark.parametrize("first", ["approved", None])
+async def test_what_was_changed_in_the_past_is_asked_anew(
+    world: ReviewWorld, first: str | None
+) -> None:
+    """Somebody goes back and takes a page out: neither decision nor request of before is its."""
     thread = thread_of(world)
     await thread.start()
-    await thread.answer(status="approved")
+    if first:
+        await thread.answer(status=first)
     graph = thread.graph
     history = [one async for one in graph.aget_state_history(thread.config)]
     before = next(one for one in history if one.next == ("k_hitl_gate",))
@@ -609,8 +613,8 @@ async def test_what_was_changed_in_the_past_is_asked_anew(world: ReviewWorld) ->
     assert [one["url"] for one in interrupt.value["candidates"]] == [one["url"] for one in results]
     decided = await thread.answer(status="rejected")
     assert decided.value["outcome"] == "review_rejected"
-    decisions = [gate.decision["status"] for gate in world.store.gates.gates("local")]
-    assert decisions == ["approved", "rejected"]
+    decisions = [dict(gate.decision or {}) for gate in world.store.gates.gates("local")]
+    assert [one.get("status") for one in decisions] == [first, "rejected"]
 
 
 # What is told of it.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NotRequired
+import uuid
+from typing import TYPE_CHECKING, Any, NotRequired, cast
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -51,25 +52,118 @@ def inside(inner: Graph) -> Graph:
     async def call(state: Told) -> dict[str, Any]:
         return {"output": await inner.ainvoke(state["given"])}
 
+    return host_of(call)
+
+
+def host_of(call: Any) -> Graph:
+    """Return a host's graph with one node."""
     graph = StateGraph(Told, context_schema=SearchContext)
     graph.add_node("call", call)
     graph.add_edge(START, "call")
     return graph.compile(checkpointer=InMemorySaver())
 
 
-async def test_an_answer_of_another_tenant_is_not_kept(settings: Settings) -> None:
-    """LangGraph keeps an answer before a node runs: the owner's next call would use it."""
-    graph = collection_search.build_graph(review=True, checkpointer=InMemorySaver())
+async def waits(graph: Graph, owner: SearchContext, config: Any = THREAD) -> bool:
+    """Return whether the owner's review still waits for an answer."""
+    return "__interrupt__" in await graph.ainvoke(None, config, context=owner)
+
+
+@pytest.fixture
+def reviewed() -> Graph:
+    """A graph with a gate and memory."""
+    return collection_search.build_graph(review=True, checkpointer=InMemorySaver())
+
+
+@pytest.mark.parametrize("thread_id", ["t", 7, 0, uuid.UUID(int=7)], ids=repr)
+async def test_an_answer_of_another_tenant_is_not_kept(
+    settings: Settings, reviewed: Graph, thread_id: object
+) -> None:
+    """LangGraph keeps an answer before a node runs: the owner's next call would use it.
+
+    It also makes a string of what names a thread.
+    """
     owner, other = context_of(settings, "acme"), context_of(settings, "other")
-    await graph.ainvoke(QUESTION, THREAD, context=owner)
+    thread: Any = {"configurable": {"thread_id": thread_id}}
+    await reviewed.ainvoke(QUESTION, thread, context=owner)
     with pytest.raises(InputError, match=REFUSED):
-        graph.invoke(APPROVED, THREAD, context=other)
+        reviewed.invoke(APPROVED, thread, context=other)
     with pytest.raises(InputError, match=REFUSED):
-        await graph.ainvoke(APPROVED, THREAD, context=other)
-    waiting = await graph.ainvoke(None, THREAD, context=owner)
-    assert waiting["__interrupt__"]
-    decided = await graph.ainvoke(Command(resume={"status": "rejected"}), THREAD, context=owner)
+        await reviewed.ainvoke(APPROVED, thread, context=other)
+    assert await waits(reviewed, owner, thread)
+    decided = await reviewed.ainvoke(Command(resume={"status": "rejected"}), thread, context=owner)
     assert decided["review"]["status"] == "rejected"
+
+
+@pytest.mark.parametrize("is_bound", [False, True])
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_host_s_node_that_names_a_thread(
+    settings: Settings, reviewed: Graph, *, is_async: bool, is_bound: bool
+) -> None:
+    """It is that thread, not the host's: LangGraph reads nothing of the node around."""
+    owner, other = context_of(settings, "acme"), context_of(settings, "other")
+    await reviewed.ainvoke(QUESTION, THREAD, context=owner)
+    called, given = (reviewed.with_config(THREAD), None) if is_bound else (reviewed, THREAD)
+
+    async def answer(_: Told) -> dict[str, Any]:
+        return {"output": await called.ainvoke(APPROVED, given, context=other)}
+
+    def answer_in_a_thread(_: Told) -> dict[str, Any]:
+        return {"output": called.invoke(APPROVED, given, context=other)}
+
+    host = host_of(answer if is_async else answer_in_a_thread)
+    with pytest.raises(InputError, match=REFUSED):
+        await host.ainvoke({"given": {}}, {"configurable": {"thread_id": "host"}})
+    assert await waits(reviewed, owner)
+
+
+async def test_a_namespace_in_the_call_hides_no_thread(settings: Settings, reviewed: Graph) -> None:
+    """LangGraph takes no notice of it outside of a node."""
+    owner, other = context_of(settings, "acme"), context_of(settings, "other")
+    await reviewed.ainvoke(QUESTION, THREAD, context=owner)
+    place: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": "x"}}
+    with pytest.raises(InputError, match=REFUSED):
+        await reviewed.ainvoke(APPROVED, place, context=other)
+    assert await waits(reviewed, owner)
+
+
+@pytest.mark.parametrize("where", ["metadata", "configurable"])
+async def test_a_host_has_a_tenant_id_of_its_own(
+    settings: Settings, reviewed: Graph, where: str
+) -> None:
+    """LangGraph copies it into its checkpoints, and the host's callbacks read it."""
+    owner = context_of(settings, "acme")
+    own = "acme" if where == "configurable" else "org-42"
+    config: Any = {"metadata": {}, **THREAD}
+    config[where] = {**config[where], "tenant_id": own}
+    await reviewed.ainvoke(QUESTION, config, context=owner)
+    await reviewed.aupdate_state(config, {"auto_ingest": False})
+    saved = await reviewed.aget_state(THREAD)
+    assert saved.metadata
+    assert cast("dict[str, Any]", saved.metadata)["tenant_id"] == own
+    assert await waits(reviewed, owner, config)
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_fork_of_the_first_checkpoint_is_its_tenant_s(
+    settings: Settings, reviewed: Graph, *, is_async: bool
+) -> None:
+    """Its state names no tenant yet."""
+    owner, other = context_of(settings, "acme"), context_of(settings, "other")
+    await reviewed.ainvoke(QUESTION, THREAD, context=owner)
+    first = [one.config async for one in reviewed.aget_state_history(THREAD)][-1]
+    if is_async:
+        fork = await reviewed.aupdate_state(first, QUESTION, as_node=START)
+    else:
+        fork = reviewed.update_state(first, QUESTION, as_node=START)
+    with pytest.raises(InputError, match=REFUSED):
+        await reviewed.ainvoke(None, fork, context=other)
+    assert await waits(reviewed, owner, fork)
+
+
+async def test_a_thread_that_names_no_owner_goes_on(settings: Settings, reviewed: Graph) -> None:
+    """Who changes its state before any run does not own it."""
+    await reviewed.aupdate_state(THREAD, QUESTION, as_node=START)
+    assert await waits(reviewed, context_of(settings, "acme"))
 
 
 async def test_a_run_that_failed_at_once_is_its_tenant_s(settings: Settings) -> None:

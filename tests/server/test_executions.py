@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.review_world import ReviewWorld
-from support.run_servers import Servers, begin, rest, sweep
+from support.run_servers import Servers, begin, kill, rest, sweep
 from support.scripted_world import INPUT, good_pages
 from support.waiting import wait_until_async
 
@@ -45,9 +45,15 @@ class HeldTrigger(RecordingTrigger):
 
 
 class FailingGates(SQLGates):
-    """Gates of a database that is down for the next readings of one gate."""
+    """Gates of a database that is down for the next readings of one gate, or damaged."""
 
     failures = 0
+    refuses_closing = False
+
+    def close(self, tenant_id: str, gate_id: str) -> bool:
+        if self.refuses_closing:
+            raise StoreError("The database is damaged.")
+        return super().close(tenant_id, gate_id)
 
     def get(self, tenant_id: str, gate_id: str) -> Gate | None:
         if self.failures:
@@ -276,6 +282,42 @@ async def test_a_review_that_was_decided_before_it_came_to_wait_goes_on_at_the_n
     facade = CollectionReviewGraph(review.context, checkpointer=review.checkpoints)
     await facade.asettle(gate.gate_id, {"status": "approved"}, approver="ann")
     await review.manager.tasks.recover()
+    await review.end(gate)
+
+
+async def test_a_review_that_cannot_be_closed_keeps_no_run_from_its_end(
+    review: WaitingReview, caplog: pytest.LogCaptureFixture
+) -> None:
+    """After some sweeps have tried; what was ingested is told, and the review is closed later."""
+    gate = await review.begin()
+    review.trigger.released.set()
+    review.gates.refuses_closing = True
+    await review.approve(gate)
+    await sweep(review.manager, times=RETRIES + 1)
+    assert review.find(str(gate.thread_id)).status == "done"
+    assert f"The review of the run {gate.thread_id} cannot be closed" in caplog.text
+    review.gates.refuses_closing = False
+    await review.manager.tasks.recover()
+    await review.end(gate)
+
+
+async def test_a_review_that_was_decided_before_a_server_died_is_closed(
+    review: WaitingReview,
+) -> None:
+    """Its run was not yet stored as one that waits, so it does not name the review."""
+    review.gates.failures = 0
+    review.store.failures = ALWAYS
+    run = await review.manager.start("local", "ann", "collection_review", INPUT)
+    await rest(review.manager)
+    (gate,) = review.gates.gates("local", state="open")
+    facade = CollectionReviewGraph(review.context, checkpointer=review.checkpoints)
+    await facade.asettle(gate.gate_id, {"status": "approved"}, approver="ann")
+    kill(review.manager)
+    review.store.failures = 0
+    review.trigger.released.set()
+    review.manager = review.start()
+    await sweep(review.manager, times=2)
+    assert review.find(run.run_id).status == "done"
     await review.end(gate)
 
 

@@ -39,11 +39,13 @@ def test_an_error_of_the_database_names_no_server(tmp_path: Path, url: str, plac
 
 
 def test_a_host_alone_is_hidden(tmp_path: Path) -> None:
-    """A name of many words, such as `db`, is not looked for."""
+    """A plain word, such as `db`, is looked for in quotes, where errors name a host."""
     url = "postgresql://u:p@db.internal,db/x"
     places = Places(Settings(home=tmp_path, database_url=url))
     said = places.hide("failed to resolve host 'db.internal'; see mydb.internal, the db.")
     assert said == "failed to resolve host '(database server)'; see mydb.internal, the db."
+    said = places.hide('connection to server at "db" (10.0.0.3), port 5432 failed; "dba" is not.')
+    assert said == 'connection to server at "(database server)", port 5432 failed; "dba" is not.'
 
 
 @pytest.mark.parametrize("home", ["data", ".", "./data", "/srv/data", "/data"])
@@ -84,6 +86,12 @@ def test_texts_of_pages_stay(tmp_path: Path) -> None:
     output = {"results": [{"snippet": f"in {tmp_path}"}], "error": {"message": f"in {tmp_path}"}}
     shown = {"results": output["results"], "error": {"message": "in (data folder)"}}
     assert places.hide_in(output) == shown
+
+
+def test_what_was_asked_stays(tmp_path: Path) -> None:
+    """The queries of a run are remembered with the collection, and asked again."""
+    asked = {"question": f"Why {tmp_path}?", "strategy": {"queries": [f"why {tmp_path}"]}}
+    assert Places(Settings(home=tmp_path)).hide_in(asked) == asked
 
 
 def test_without_settings_nothing_is_hidden(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from support.waiting import PATIENCE_S, wait_until_async
 from collection_search import SearchContext
 from collection_search.adapters.stores.sqlite.run_history import SQLiteRuns
 from collection_search.errors import StoreError
+from collection_search.server.runs import run_tasks
 from collection_search.server.runs.graph_runs import compile_graphs
 from collection_search.server.runs.manager import RunManager
 from collection_search.testing import RecordingTrigger
@@ -154,3 +155,9 @@ async def sweep(manager: RunManager, times: int = 1) -> None:
 async def rest(manager: RunManager) -> None:
     """Wait until no task of the manager is at work."""
     await wait_until_async(lambda: not manager.tasks._tasks)
+
+
+def kill(manager: RunManager) -> None:
+    """End a manager as a killed process does: it keeps its runs and does nothing more."""
+    manager.tasks._is_closed = True
+    run_tasks._living.discard(manager.tasks._owner)

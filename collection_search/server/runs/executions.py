@@ -22,7 +22,7 @@ class Execution:
     change: RunChange | None = None
     """What became of the run; the store could not keep it yet."""
     refused: int = 0
-    """How often the store refused that for another reason than an outage."""
+    """How often a store refused that for another reason than an outage."""
 
     @property
     def may_retry(self) -> bool:

@@ -15,7 +15,7 @@ from .executions import RETRIES
 from .graph_runs import may_pass
 
 if TYPE_CHECKING:
-    from ...contracts.review import Gate
+    from ...contracts.review import Gate, GateState
     from ...contracts.server_run import RunChange, ServerRun
     from ...ports import GateStore
     from .executions import Execution
@@ -39,12 +39,11 @@ class RunEnds:
         """
         run, execution.change = execution.run, change
         if run.gate_id is not None and run.gate_id != change.get("gate_id"):
-            await offload((await self._gates()).close, run.tenant_id, run.gate_id)
+            await self._close(execution, run.gate_id)
         try:
             is_stored = await self._store(run, change)
         except Exception as error:
-            execution.refused += not may_pass(error)
-            if may_pass(error) or execution.refused <= RETRIES:
+            if _may_be_repeated(execution, error):
                 raise
             log_failure(logger, f"The result of the run {run.run_id} cannot be stored", error)
             # Else the run would be running for ever, with nobody who executes it.
@@ -69,6 +68,16 @@ class RunEnds:
         await self._graph_runs.change(run, {"owner": ""}, expected=ENDED)
         await offload(self._graph_runs.store.forget_oldest, run.tenant_id, keep=self._kept)
 
+    async def _close(self, execution: Execution, gate_id: str) -> None:
+        """Close a gate; one that cannot be closed does not keep the run from its end."""
+        run = execution.run
+        try:
+            await offload((await self._gates()).close, run.tenant_id, gate_id)
+        except Exception as error:
+            if _may_be_repeated(execution, error):
+                raise
+            log_failure(logger, f"The review of the run {run.run_id} cannot be closed", error)
+
     async def _store(self, run: ServerRun, change: RunChange) -> bool:
         if change.get("status") == "waiting":
             change = {**change, "owner": ""}
@@ -76,20 +85,30 @@ class RunEnds:
         return await self._graph_runs.change(run, change, expected={"running"}, owner=owner)
 
     async def _reject_gates(self, run: ServerRun, user: str | None) -> None:
-        """Decide the gates of a run that has ended, so that nobody is asked any more."""
-        gates = await self._gates()
-        waiting = await offload(gates.gates, run.tenant_id, state="open", collection=run.collection)
+        """Reject and close the gates of a run that has ended, so that nobody is asked any more."""
         decision = {"status": "rejected", "comment": "The run was ended."}
         facade = CollectionReviewGraph(
             self._graph_runs.base.model_copy(update={"tenant_id": run.tenant_id}),
             checkpointer=self._graph_runs.checkpointer,
         )
-        asked = [gate.gate_id for gate in waiting if gate.thread_id == run.run_id]
-        for gate_id in asked:
+        for gate_id in await self._gate_ids(run, "open"):
             with suppress(CollectionSearchError):  # it was decided meanwhile
                 await facade.asettle(gate_id, decision, approver=user)
-        for gate_id in filter(None, {*asked, run.gate_id}):
-            await offload(gates.close, run.tenant_id, gate_id)
+        for gate_id in await self._gate_ids(run, "decided"):
+            await offload((await self._gates()).close, run.tenant_id, gate_id)
+
+    async def _gate_ids(self, run: ServerRun, state: GateState) -> list[str]:
+        find = (await self._gates()).gates
+        found = await offload(find, run.tenant_id, state=state, collection=run.collection)
+        return [gate.gate_id for gate in found if gate.thread_id == run.run_id]
 
     async def _gates(self) -> GateStore:
         return (await self._graph_runs.base.storage()).gates
+
+
+def _may_be_repeated(execution: Execution, error: Exception) -> bool:
+    """Return whether what has failed is tried once more; refusals are counted, outages are not."""
+    if may_pass(error):
+        return True
+    execution.refused += 1
+    return execution.refused <= RETRIES
