@@ -49,10 +49,47 @@ async def averify_coverage(
 
     Raises what `aretrieve` and `await_ticket` raise.
     """
-    validate_arguments(question=question, collection=collection, on_progress=on_progress)
     if isinstance(ticket, Ticket):
         tenant = tenant_of(ticket, tenant)
     context = context_for(context, tenant)
+    coverage, records = await _verify(
+        question, collection, queries, context, ticket=ticket, on_progress=on_progress
+    )
+    is_as_asked = all(one.question == normalize_query(question) for one in records)
+    return coverage if is_as_asked else _masked(coverage, masks_of(records))
+
+
+verify_coverage = blocking(averify_coverage, "verify_coverage")
+"""`averify_coverage` for code without an event loop."""
+
+
+async def averify_shown(
+    question: str,
+    *,
+    collection: str,
+    context: SearchContext,
+    queries: Sequence[str] = (),
+    ticket: str | None = None,
+    on_progress: OnStatus | None = None,
+) -> Coverage:
+    """Return what `averify_coverage` does, as people see it: no secret of a question is shown."""
+    coverage, records = await _verify(
+        question, collection, queries, context, ticket=ticket, on_progress=on_progress
+    )
+    return _masked(coverage, masks_of([QuestionRecord(question=question), *records]))
+
+
+async def _verify(
+    question: str,
+    collection: str,
+    queries: Sequence[str],
+    context: SearchContext,
+    *,
+    ticket: Ticket | str | None,
+    on_progress: OnStatus | None,
+) -> tuple[Coverage, list[QuestionRecord]]:
+    """Return the coverage with its secrets, and the remembered questions that were meant."""
+    validate_arguments(question=question, collection=collection, on_progress=on_progress)
     scope = TenantScope(context.tenant(), collection)
     asked = [normalize_query(text) for text in (question, *validate_texts("queries", queries))]
     records = await named_records(context, scope, asked[0])
@@ -74,35 +111,7 @@ async def averify_coverage(
     if is_planned:
         for record in records:
             await record_coverage(context, scope, record.question, _part_of(coverage, record))
-    is_as_asked = all(one.question == asked[0] for one in records)
-    return coverage if is_as_asked else _masked(coverage, masks_of(records))
-
-
-verify_coverage = blocking(averify_coverage, "verify_coverage")
-"""`averify_coverage` for code without an event loop."""
-
-
-async def averify_shown(
-    question: str,
-    *,
-    collection: str,
-    context: SearchContext,
-    queries: Sequence[str] = (),
-    ticket: str | None = None,
-    on_progress: OnStatus | None = None,
-) -> Coverage:
-    """Return what `averify_coverage` does, as people see it: no secret of a question is shown."""
-    coverage = await averify_coverage(
-        question,
-        collection=collection,
-        queries=queries,
-        ticket=ticket,
-        context=context,
-        on_progress=on_progress,
-    )
-    scope = TenantScope(context.tenant(), collection)
-    records = await named_records(context, scope, normalize_query(question))
-    return _masked(coverage, masks_of([QuestionRecord(question=question), *records]))
+    return coverage, records
 
 
 def _masked(coverage: Coverage, masks: QuestionMask) -> Coverage:
