@@ -68,7 +68,7 @@ def status(store: SQLiteStore, ticket: Ticket) -> TicketStatus:
 
 
 class SlowEmbedder(ScriptedEmbedder):
-    """Holds every call until `free` is set, and counts how many it holds at once."""
+    """Holds every call until `free` is set, and counts how many texts it holds at once."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -77,11 +77,11 @@ class SlowEmbedder(ScriptedEmbedder):
         self.holding = self.most = 0
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
-        self.holding += 1
+        self.holding += len(texts)
         self.most = max(self.most, self.holding)
         self.busy.set()
         await wait_until_async(self.free.is_set)
-        self.holding -= 1
+        self.holding -= len(texts)
         return await super().embed(texts)
 
 
@@ -320,7 +320,10 @@ async def test_a_collection_filled_by_words_goes_on_so(
 
 @pytest.mark.slow
 def test_workers_are_bounded_per_process(store: SQLiteStore, settings: Settings) -> None:
-    """However often it is woken, a process works on `ingest_workers` pages at once."""
+    """However often it is woken, a process works on `ingest_workers` pages at once.
+
+    Each page is one text; two of them may be in one request.
+    """
     embedder = SlowEmbedder()
     store.collections.bind_embedder(SCOPE, embedder.fingerprint)
     ticket = enqueue(store, *(f"tea {n}" for n in range(6)))
