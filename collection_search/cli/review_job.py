@@ -122,7 +122,7 @@ class ReviewJob:
         failed: Sequence[UningestedPage] = ()
         with release_on_interrupt(self.context):
             if self.is_local and answer.status != "rejected":
-                self._prepare()
+                self._prepare(gate)
             output = asyncio.run(self._decided(gate, answer.model_dump()))
             if self.is_local and (output["coverage"] or {}).get("ingestion") is None:
                 output["ingestion"], failed = follow_ingestion(
@@ -130,11 +130,12 @@ class ReviewJob:
                 )
         return self._tell(output, gate, failed)
 
-    def _prepare(self) -> None:
-        """Build what a further round needs, so that its errors come before the decision."""
-        asyncio.run(self.context.query_model())
+    def _prepare(self, gate: Gate) -> None:
+        """Build what the run still needs, so that its errors come before the decision."""
         asyncio.run(self.context.embedder())
-        prepare_provider(self.context, self.screen)
+        if gate.may_search_again:
+            asyncio.run(self.context.query_model())
+            prepare_provider(self.context, self.screen)
 
     async def _decided(self, gate: Gate, answer: Mapping[str, Any]) -> dict[str, Any]:
         with Pipeline(self.screen) as pipeline:

@@ -178,6 +178,8 @@ class Gate:
     """The `Review` in force; empty while the gate is open."""
     threshold_reason: str | None = None
     """Why the threshold is that, where the setting `adaptive_threshold` is on."""
+    may_search_again: bool = True
+    """Whether the run may search for gaps after this review; True where that is not known."""
 
     def is_overdue(self, now: float) -> bool:
         """Return whether its policy decides it at the next sweep; `now` is a Unix time."""

@@ -112,6 +112,7 @@ async def _gate(state: CollectionSearchState, run: StageRun, gates: GateStore) -
         deadline=await offload(gates.now) + settings.gate_deadline_h * 3600,
         policy=settings.gate_policy,
         content_refs=texts,
+        may_search_again=number <= state["max_rounds"],
     )
 
 

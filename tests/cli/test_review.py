@@ -112,6 +112,23 @@ def test_the_list_names_every_open_review(paused: Callable[..., str], command: I
     assert command("review", "--tenant", "other").out == ""
 
 
+@pytest.mark.parametrize("rounds", [0, 1])
+def test_only_what_the_run_still_needs_is_prepared(
+    paused: Callable[..., str], command: Invoke, monkeypatch: pytest.MonkeyPatch, rounds: int
+) -> None:
+    """Before the decision: a provider where the run may search again, and no index else."""
+    gate = paused("--max-rounds", str(rounds))
+    monkeypatch.setenv("COLLECTION_SEARCH_PROVIDER", "gone")
+    ended = command("review", gate, "--approve", "1")
+    if rounds:
+        assert ended.code == 2
+        assert "gone" in ended.err
+        assert_open(command, gate)
+    else:
+        assert "Decision: partial" in ended.out
+        assert len(stored()) == 1
+
+
 def test_part_and_one_added_page_are_ingested(
     paused: Callable[..., str],
     command: Invoke,

@@ -37,6 +37,7 @@ _FACTS: Final = (
     "candidates",
     "threshold",
     "threshold_reason",
+    "may_search_again",
 )
 _SELECT: Final = f"""
     SELECT {", ".join(_COLUMNS)}, facts, decision, (
