@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.answering_sentences import ANSWERS
 
-from collection_search import Settings
 from collection_search.adapters.corpus.python_docs import SITE
-from collection_search.adapters.search.offline import OfflineSearch
 
 if TYPE_CHECKING:
     from support.command_line import Invoke
@@ -20,11 +18,11 @@ ENOUGH = 8
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("offline_index")
 def test_the_answering_sentence_stands_on_the_first_screen(
     command: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of at least eight of ten questions, in 24 lines of 80 columns, below its page's address."""
-    OfflineSearch.from_settings(Settings.load()).prepare()
     monkeypatch.setitem(os.environ, "COLUMNS", "80")
     for question in ANSWERS:
         assert (

@@ -16,8 +16,6 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from collection_search import Settings
-from collection_search.adapters.search.offline import OfflineSearch
 from collection_search.contracts.functions import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -76,9 +74,9 @@ async def test_every_tool_over_stdio(over_stdio: Callable[..., Any], mode: str) 
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("offline_index")
 async def test_the_offline_provider_over_stdio(over_stdio: Callable[..., Any]) -> None:
     """Without any key the documentation of this machine is searched; one tool may be enough."""
-    OfflineSearch.from_settings(Settings.load()).prepare()  # no search has to wait for it
     server = over_stdio("--provider", "offline", "--tools", "web_search")
     async with Client(server) as client:
         (tool,) = (await client.list_tools()).tools

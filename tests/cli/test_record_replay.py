@@ -114,6 +114,7 @@ def test_a_recorded_failure_fails_again(command: Invoke, tape: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("offline_index")
 def test_the_offline_corpus_is_recorded_but_not_opened_by_a_replay(
     command: Invoke, tape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ HERONS = "How do herons catch fish?"
 HELD_HERONS = "How do herons with patience catch fish?"
 
 
+@pytest.mark.usefixtures("offline_index")
 def test_it_serves_runs_until_ctrl_c(tmp_path: Path) -> None:
     """A run's events arrive; an open stream of a waiting run does not hold up the end."""
     port, log = free_port(), tmp_path / "serve.log"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
+from support.offline_index import copy_offline_index
 from support.offline_questions import QUESTIONS
 
 from collection_search.adapters.corpus.python_docs import SITE
@@ -27,11 +28,11 @@ CANCEL = "How do I cancel an asyncio task after a timeout?"
 
 
 @pytest.fixture(scope="module")
-def offline(tmp_path_factory: pytest.TempPathFactory) -> OfflineSearch:
-    """The adapter over a corpus of everything that is installed, built once."""
-    adapter = OfflineSearch.from_settings(Settings(home=tmp_path_factory.mktemp("home")))
-    adapter.prepare()
-    return adapter
+def offline(offline_index_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> OfflineSearch:
+    """The adapter over a corpus of everything that is installed."""
+    settings = Settings(home=tmp_path_factory.mktemp("home"))
+    copy_offline_index(offline_index_folder, settings.home)
+    return OfflineSearch.from_settings(settings)
 
 
 def pages(results: Sequence[ProviderSearchResult]) -> list[str]:
