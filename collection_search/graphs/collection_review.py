@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
+from collections.abc import Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +22,7 @@ from .collection_search import REVIEW_NAME, build_graph, output_of
 from .validating_graph import validate_input
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -123,8 +124,8 @@ class CollectionReviewGraph:
 
         `decision` has the fields of `ReviewDecision`; the status `pending` leaves the gate open, or
         after the deadline has its policy applied. Raises InputError, and changes nothing, for an
-        unknown gate, a decision that is not valid, one after the deadline, and a gate that was
-        decided before: the message says by whom.
+        unknown gate, a decision that is not valid, one after the deadline, a gate whose run waits
+        at another one now, and a gate that was decided before: the message says by whom.
         """
         decided = await self.asettle(gate_id, decision, approver=approver)
         if decided.state == "open":
@@ -140,10 +141,16 @@ class CollectionReviewGraph:
         """
         gate, store = await self.agate(gate_id), await self._gate_store()
         answer = validate_decision(gate, decision)
-        if not await self._is_here(gate):
+        state = await self._state_of(gate)
+        if state is None:
             raise InputError(
                 f"The run of {gate_id} is not in the checkpoints of this data folder. Answer it"
                 " where it runs: on its LangGraph server, or in the program that started it."
+            )
+        if (asked := _gates_asked(state)) and gate_id not in asked:
+            raise InputError(
+                f"The run of {gate_id} was changed and waits for {', '.join(asked)} now."
+                " Answer that one. Nothing was changed."
             )
         now = await offload(store.now)
         review = settle_review(gate, answer, approver=approver, now=now)
@@ -176,7 +183,7 @@ class CollectionReviewGraph:
             context = self.context.model_copy(update={"tenant_id": gate.tenant_id})
             owner = CollectionReviewGraph(context, checkpointer=self._checkpointer)
             try:
-                if await owner._is_here(gate) and (
+                if await owner._state_of(gate) is not None and (
                     decided := await owner._decide_overdue(gate, store)
                 ):
                     if resume is None or not await resume(decided):
@@ -232,12 +239,13 @@ class CollectionReviewGraph:
             state = await compiled.aget_state(_config(str(gate.thread_id)))
         return _result(str(gate.thread_id), state)
 
-    async def _is_here(self, gate: Gate) -> bool:
-        """Return whether these checkpoints have the gate's run."""
+    async def _state_of(self, gate: Gate) -> StateSnapshot | None:
+        """Return the state of the gate's run; None where these checkpoints do not have it."""
         if gate.host == "server" or gate.thread_id is None:
-            return False
+            return None
         async with self._compiled() as compiled:
-            return bool((await compiled.aget_state(_config(gate.thread_id))).values)
+            state = await compiled.aget_state(_config(gate.thread_id))
+        return state if state.values else None
 
     async def _gate_store(self) -> GateStore:
         return (await self.context.storage()).gates
@@ -261,6 +269,12 @@ def _result(thread_id: str, state: StateSnapshot) -> ReviewResult:
     output: dict[str, Any] = dict(output_of(state.values, CollectionReviewOutput))
     request = next((interrupt.value for interrupt in state.interrupts), None)
     return {**output, "thread_id": thread_id, "request": request}  # type: ignore[typeddict-item]
+
+
+def _gates_asked(state: StateSnapshot) -> list[str]:
+    """Return the ids of the gates at which a run waits; a host's own interrupts have none."""
+    values = [interrupt.value for interrupt in state.interrupts]
+    return [one["gate_id"] for one in values if isinstance(one, Mapping) and "gate_id" in one]
 
 
 def _find_gate(store: GateStore, tenant_id: str, gate_id: str) -> Gate:

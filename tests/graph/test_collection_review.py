@@ -17,6 +17,7 @@ from collection_search import SearchContext, build_graph
 from collection_search.adapters.checkpoints.sqlite import SQLiteCheckpoints
 from collection_search.contracts.review import DeadlinePolicy, ReviewStatus
 from collection_search.errors import ConfigError, IngestError, InputError, SearchProviderUnavailable
+from collection_search.graphs.collection_review import CollectionReviewGraph
 from collection_search.graphs.collection_search import DORMANT
 from collection_search.graphs.research_agent import graph as research_agent
 from collection_search.graphs.universal_ingestion import graph as universal_ingestion
@@ -615,6 +616,21 @@ async def test_what_was_changed_in_the_past_is_asked_anew(
     assert decided.value["outcome"] == "review_rejected"
     decisions = [dict(gate.decision or {}) for gate in world.store.gates.gates("local")]
     assert [one.get("status") for one in decisions] == [first, "rejected"]
+
+
+async def test_a_review_of_a_changed_run_is_not_answered(world: ReviewWorld) -> None:
+    """Its pages are not those for which the run waits: the answer would be lost."""
+    thread = thread_of(world)
+    await thread.start()
+    await thread.start({**INPUT, "question": "How do herons catch fish?"})
+    facade = CollectionReviewGraph(world.context, checkpointer=thread.graph.checkpointer)
+    former, latter = await facade.agates()
+    with pytest.raises(InputError, match=f"waits for {latter.gate_id} now"):
+        await facade.adecide(former.gate_id, {"status": "approved"})
+    assert [gate.state for gate in await facade.agates()] == ["open", "open"]
+    decided = await facade.adecide(latter.gate_id, {"status": "approved"})
+    assert decided["review"] is not None
+    assert decided["outcome"] != "review_pending"
 
 
 # What is told of it.
