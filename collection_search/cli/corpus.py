@@ -43,7 +43,7 @@ def add(
         str | None, typer.Option(help="Name of the folder; by default made from its path.")
     ] = None,
 ) -> None:
-    """Read a folder into the offline search. Later changes of its files count when added again."""
+    """Read a folder into the offline search of every tenant. Add it again after a change."""
     screen, documents = Screen(), _corpus(context)
     with screen.bar("Reading the folder") as advance:
         folder, left_out = documents.add_folder(

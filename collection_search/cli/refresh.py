@@ -85,6 +85,7 @@ def format_report(report: RefreshReport, *, limit: float | None = None) -> Itera
     """
     kinds = ("new", "changed", "unchanged", "gone")
     counts = [f"{len(getattr(report, kind))} {kind}" for kind in kinds]
+    counts += [f"{len(report.not_looked_at)} not looked at"] if report.not_looked_at else []
     counts[0] += f" ({len(report.returned)} returned)" if report.returned else ""
     counts += [f"{len(report.failed)} failed"] if report.failed else []
     counts += [f"{len(report.unread)} found but not ingested"] if report.unread else []

@@ -68,6 +68,9 @@ class RefreshReport(BaseModel):
     """Those of `new` that had vanished before."""
     changed: list[str] = Field(default_factory=list)
     unchanged: list[str] = Field(default_factory=list)
+    not_looked_at: list[str] = Field(default_factory=list)
+    """Pages that are never fetched, since a provider or a caller gave their text, and that no
+    question found this time."""
     gone: list[str] = Field(default_factory=list)
     failed: list[FailedPage] = Field(default_factory=list)
     """Stored pages that could not be fetched; their documents stay."""

@@ -28,7 +28,7 @@ from .collection_search import CollectionSearchGraph
 from .universal_ingestion import UniversalIngestionGraph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ..context import SearchContext
     from ..contracts.collection import QuestionRecord
@@ -102,7 +102,7 @@ async def arefresh(
             retired=retired,
             on_progress=on_progress,
         )
-    keys = await offload(_fetched, store, scope, list(before))
+    keys, addresses = await offload(_fetched, store, scope, list(before))
     keys += await offload(store.ledger.retired, scope, due=True)
     rules = paid_rules(context, run_id)
     looked = await offload(store.ledger.refetch, scope, url_keys=keys, rules=rules)
@@ -118,7 +118,7 @@ async def arefresh(
     rows = await offload(_wait_for_all, tickets, context, timeout_s, on_progress)
     after = await offload(store.collections.hashes, scope)
     rows = {key: row for key, row in rows.items() if key in before or key not in given_up}
-    report = _report(collection, asked, rows, before, after, retired=retired)
+    report = _report(collection, asked, rows, before, after, retired=retired, addresses=addresses)
     return report.model_copy(update={"crawls": crawled})
 
 
@@ -126,17 +126,21 @@ refresh = blocking(arefresh, "refresh")
 """`arefresh` for code without an event loop."""
 
 
-def _fetched(store: Storage, scope: TenantScope, keys: Sequence[str]) -> list[str]:
-    """Return the stored pages that were fetched, by this ledger or before an export.
+def _fetched(
+    store: Storage, scope: TenantScope, keys: Sequence[str]
+) -> tuple[list[str], dict[str, str]]:
+    """Return the stored pages that were fetched, here or before an export, and all addresses.
 
     A text that a provider delivered comes again with its question; fetching could only lose it.
     """
-    return [
-        stored.document.url_key
-        for start in range(0, len(keys), _AT_ONCE)
-        for stored in store.collections.get(scope, keys[start : start + _AT_ONCE])
-        if "page_kind" in stored.document.provenance  # an export has no fetch times
-    ]
+    fetched: list[str] = []
+    addresses: dict[str, str] = {}
+    for start in range(0, len(keys), _AT_ONCE):
+        for stored in store.collections.get(scope, keys[start : start + _AT_ONCE]):
+            addresses[stored.document.url_key] = stored.document.url
+            if "page_kind" in stored.document.provenance:  # an export has no fetch times
+                fetched.append(stored.document.url_key)
+    return fetched, addresses
 
 
 async def _with_stored_embedder(
@@ -230,11 +234,12 @@ def _report(
     after: dict[str, str],
     *,
     retired: Sequence[str],
+    addresses: Mapping[str, str],
 ) -> RefreshReport:
     """Compare what was stored before with what is now."""
 
     def urls(*keys: str) -> list[str]:
-        return sorted(rows[key].url if key in rows else key for key in keys)
+        return sorted(rows[key].url if key in rows else addresses.get(key, key) for key in keys)
 
     failed = {key: row for key, row in rows.items() if row.state == "dead"}
     left = {key: row for key, row in rows.items() if row.state in _UNDER_WAY}
@@ -246,7 +251,8 @@ def _report(
         new=urls(*new),
         returned=urls(*new.intersection(retired)),
         changed=urls(*(before.keys() & after.keys() - same)),
-        unchanged=urls(*(same - failed.keys() - left.keys())),
+        unchanged=urls(*(same & rows.keys() - failed.keys() - left.keys())),
+        not_looked_at=urls(*(same - rows.keys())),
         gone=urls(*(before.keys() - after.keys())),
         failed=_failed_pages(row for key, row in failed.items() if key in before),
         unread=_failed_pages(row for key, row in failed.items() if key not in before),

@@ -222,8 +222,10 @@ def _input_error(model: type[BaseModel], problems: Collection[Any]) -> InputErro
 def with_configurable(given: Any, configurable: Mapping[str, Any]) -> Any:
     """Return the context with the fields that `configurable` has; its other keys are the host's.
 
-    Raises ConfigError where the two differ, and for a host's own context object.
+    Raises ConfigError where the two differ, for a host's own context object, and for a tenant where
+    the context names none.
     """
+    _refuse_tenant(given, configurable)
     fields = remote_fields()
     asked = {key: value for key, value in configurable.items() if key in fields and value != ""}
     if not asked:
@@ -240,6 +242,18 @@ def with_configurable(given: Any, configurable: Mapping[str, Any]) -> Any:
     if isinstance(given, SearchContext):
         return given.model_copy(update=_validated(added))
     return {**known, **added}
+
+
+def _refuse_tenant(given: Any, configurable: Mapping[str, Any]) -> None:
+    """Raise ConfigError for a `tenant_id` that nobody obeys; beside a tenant it is the host's."""
+    if given is not None and not isinstance(given, Mapping | SearchContext):
+        return
+    known = given.get("tenant_id") if isinstance(given, Mapping) else given and given.tenant_id
+    if configurable.get("tenant_id") and not known:
+        raise ConfigError(
+            "The context is not valid. tenant_id: `configurable` does not choose the tenant. Give"
+            " it in the context: SearchContext(tenant_id=...)."
+        )
 
 
 def _validated(fields: Mapping[str, Any]) -> dict[str, Any]:

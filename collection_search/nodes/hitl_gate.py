@@ -36,7 +36,7 @@ async def hitl_gate(state: CollectionSearchState, run: StageRun) -> GateUpdate:
     """Return the decision of a person, or of the gate's deadline.
 
     The run is interrupted until then; it may be resumed after days and in another process. Before
-    the interrupt the gate is stored, once for the same pages however often the node runs;
+    the interrupt the gate is stored, once for what is asked however often the node runs;
     everything else happens after it. Raises StoreError, and InputError for an answer that does not
     fit: the gate stays open then.
     """
@@ -71,19 +71,20 @@ def _rejected(gate: Gate) -> ReviewOutcome:
 
 
 async def _open(wanted: Gate, gates: GateStore) -> Gate:
-    """Return the stored gate; a new one where the stored one is about other pages.
+    """Return the stored gate; a new one where the stored one is about something else.
 
-    That is so when somebody went back in the thread and changed what was found.
+    That is so when somebody has changed the state of the thread, or went back in it before.
     """
     gate = await offload(gates.open, wanted)
-    if _pages(gate) == _pages(wanted):
+    if _subject(gate) == _subject(wanted):
         return gate
-    changed = _gate_id(wanted.gate_id, *_pages(wanted))
+    changed = _gate_id(wanted.gate_id, *_subject(wanted))
     return await offload(gates.open, replace(wanted, gate_id=changed))
 
 
-def _pages(gate: Gate) -> list[str]:
-    return sorted(one["url"] for one in gate.candidates)
+def _subject(gate: Gate) -> list[str]:
+    """Return what a person decides about: question, collection, and addresses in order."""
+    return [gate.question, gate.collection, *sorted(one["url"] for one in gate.candidates)]
 
 
 def _gate_id(*made_of: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..contracts.ingestion import IngestionItem
+from ..errors import InputError
 from ..runtime.concurrency import offload
 from ..text.urls import url_key
 from ..tools.decisions.run_threshold import find_run_threshold
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ..contracts.review import Review
     from ..contracts.state import CollectionSearchState
     from ..contracts.updates import TriggerUpdate
+    from ..ports import GateStore
     from ..ranking.adaptive import Threshold
 
 
@@ -73,10 +75,10 @@ async def trigger_ingestion(state: CollectionSearchState, run: StageRun) -> Trig
 
 async def _decision(state: CollectionSearchState, run: StageRun) -> tuple[Review, Threshold | None]:
     """Return the decision of this round, and the threshold where that decides."""
-    review = state.get("review")
+    review, store = state.get("review"), await run.context.storage()
     if review is not None and review["round"] == review_round(state):
+        await offload(_refuse_other_collection, store.gates, run, review, state)
         return review, None
-    store = await run.context.storage()
     wanted = await find_run_threshold(run.context, state)
     decided = decide_by_threshold(
         await review_candidates(state, run),
@@ -85,6 +87,19 @@ async def _decision(state: CollectionSearchState, run: StageRun) -> tuple[Review
         round_number=review_round(state),
     )
     return decided, wanted
+
+
+def _refuse_other_collection(
+    gates: GateStore, run: StageRun, review: Review, state: CollectionSearchState
+) -> None:
+    """Raise InputError where the decision is about another collection than the state's. Blocks."""
+    gate_id = review["gate_id"]
+    gate = None if gate_id is None else gates.get(run.context.tenant(), gate_id)
+    if gate is not None and gate.collection != state["collection_scope"]:
+        raise InputError(
+            f"The review {gate_id} was about the collection {gate.collection!r}, not about"
+            f" {state['collection_scope']!r}. Go back before the review to have it asked again."
+        )
 
 
 def _items(state: CollectionSearchState, run: StageRun, review: Review) -> list[IngestionItem]:

@@ -220,8 +220,9 @@ _VENDOR_KEYS: Final = r"""(?x) (?<![\w-]) (?:
 )"""
 
 _NAME: Final = (
-    r"(?=[acpst])(?:(?:api|access|secret|private|subscription|account|auth)[_-]?key|secret|token"
-    r"|passwor[dt]|passwd|passphrase|pwd|credentials?|signature|authorization)"
+    r"(?=[ackpstz])(?:(?:api|access|secret|private|subscription|account|auth)[ _-]?key|secret|token"
+    r"|passwor[dt]|passwd|passphrase|pwd|credentials?|signature|authorization"
+    r"|kennwort|(?:api|zugangs|zugriffs)[ _-]?(?:schl(?:ü|u\u0308|ue)ssel|code))"
 )
 _SECRET_NAME: Final = re.compile(rf"(?i)[\w-]*{_NAME}")
 _PLAIN: Final = r"[^\s\"'&,;<>]"

@@ -618,6 +618,45 @@ async def test_what_was_changed_in_the_past_is_asked_anew(
     assert [one.get("status") for one in decisions] == [first, "rejected"]
 
 
+@pytest.mark.parametrize("is_decided", [False, True])
+@pytest.mark.parametrize(
+    "change", [{"collection_scope": "board"}, {"question": "Which horses won in 1970?"}], ids=str
+)
+async def test_another_question_or_collection_is_asked_anew(
+    world: ReviewWorld, change: dict[str, Any], *, is_decided: bool
+) -> None:
+    """Nobody has approved the pages for that."""
+    thread = thread_of(world)
+    await thread.start()
+    if is_decided:
+        await thread.answer(status="approved")
+    ingested = world.ingested()
+    history = [one async for one in thread.graph.aget_state_history(thread.config)]
+    before = next(one for one in history if one.next == ("k_hitl_gate",))
+    fork = await thread.graph.aupdate_state(before.config, change, "k_check_criteria")
+    asked = await thread.graph.ainvoke(None, fork, context=thread.context)
+    request = asked["__interrupt__"][0].value
+    assert change.items() <= {**request, "collection_scope": request["collection"]}.items()
+    assert world.ingested() == ingested
+
+
+async def test_a_collection_that_is_changed_after_the_decision_is_refused(
+    world: ReviewWorld,
+) -> None:
+    """The approved pages go into no other one."""
+    thread = thread_of(world)
+    await thread.start()
+    await thread.answer(status="approved")
+    ingested = world.ingested()
+    history = [one async for one in thread.graph.aget_state_history(thread.config)]
+    before = next(one for one in history if one.next == ("k_trigger_ingestion",))
+    change = {"collection_scope": "board"}
+    fork = await thread.graph.aupdate_state(before.config, change, "k_hitl_gate")
+    with pytest.raises(InputError, match=r"was about the collection '.*', not about 'board'"):
+        await thread.graph.ainvoke(None, fork, context=thread.context)
+    assert world.ingested() == ingested
+
+
 async def test_a_review_of_a_changed_run_is_not_answered(world: ReviewWorld) -> None:
     """Its pages are not those for which the run waits: the answer would be lost."""
     thread = thread_of(world)

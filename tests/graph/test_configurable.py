@@ -72,6 +72,9 @@ def test_live_objects_are_taken_in_python() -> None:
             "provider: configurable and context differ",
         ),
         ({"provider": "tavily"}, SimpleNamespace(own=1), "Give provider in the context"),
+        ({"tenant_id": "acme"}, None, "tenant_id: `configurable` does not choose the tenant"),
+        ({"tenant_id": "acme"}, SearchContext(), "tenant_id: `configurable` does not choose"),
+        ({"tenant_id": "acme"}, {"provider": "offline"}, "tenant_id: `configurable` does not"),
     ],
 )
 def test_what_cannot_be_obeyed_is_refused(fields: dict[str, Any], context: Any, says: str) -> None:

@@ -133,7 +133,7 @@ async def test_a_refresh_reports_and_its_state_is_kept(api: httpx.AsyncClient) -
     answers = await asyncio.gather(*(api.post(path, json={}, **caller) for _ in range(2)))
     reports = [RefreshReport.model_validate_json(one.text) for one in answers]
     assert reports[0] == reports[1]
-    assert reports[0].unchanged == ["example.com/tea"]
+    assert (reports[0].unchanged, reports[0].not_looked_at) == ([], ["https://example.com/tea"])
     state = (await api.get(path)).json()
     assert (state["status"], state["report"]["collection"]) == ("done", "docs")
     assert (await api.get(path, **as_caller(TWO))).status_code == 404

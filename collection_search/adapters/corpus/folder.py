@@ -112,6 +112,8 @@ def _files(root: Path, left_out: dict[str, str]) -> Iterator[Path]:
 
     for folder, below, names in os.walk(root, onerror=unlisted):
         below[:] = sorted(name for name in below if not name.startswith("."))
+        for linked in (path for name in below if (path := Path(folder, name)).is_symlink()):
+            left_out[_relative(root, linked)] = "A linked folder is not followed: add it by itself."
         for file in (Path(folder, name) for name in sorted(names) if not name.startswith(".")):
             if file.suffix.lower() not in KINDS:
                 continue

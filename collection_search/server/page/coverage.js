@@ -138,7 +138,7 @@ async function remove(info, signal) {
 }
 
 function refreshed(report) {
-  const counts = ["new", "changed", "unchanged", "gone", "failed", "left"]
+  const counts = ["new", "changed", "unchanged", "not_looked_at", "gone", "failed", "left"]
     .map((name) => [name, report[name]?.length ?? 0]).filter(([, n]) => n > 0);
   if (!counts.length) return notice("good", t("coverage.refreshStarted"));
   return notice("good", t("coverage.refreshed"), " ",

@@ -100,6 +100,7 @@ def test_links_are_followed_within_the_folder_only(tmp_path: Path) -> None:
         "out.md": "The link leads out of the folder.",
         "gone.md": "The link leads nowhere.",
         "loop.md": "The link leads nowhere.",
+        "folder": "A linked folder is not followed: add it by itself.",
     }
 
 
