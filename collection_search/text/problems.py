@@ -34,6 +34,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "list_type": _LIST,
     "literal_error": "give {expected}",
     "missing": "it is missing",
+    "model_attributes_type": _MAP,
     "model_type": _MAP,
     "path_type": "give a path",
     "string_too_long": "give {max_length} characters at most",

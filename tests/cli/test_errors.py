@@ -37,24 +37,29 @@ def test_a_question_without_words(command: Invoke, name: str, question: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("option", "value"),
+    ("option", "value", "possible"),
     [
-        ("--top-k", "0"),
-        ("--top-k", "21"),
-        ("--top-k", "many"),
-        ("--min-score", "-1"),
-        ("--min-score", "101"),
-        ("--min-score", "nan"),
-        ("--max-candidates", "4"),
-        ("--max-candidates", "41"),
-        ("--max-candidates", "7.5"),
+        ("--top-k", "0", "give 1 or more"),
+        ("--top-k", "21", "give 20 or less"),
+        ("--top-k", "many", "give a whole number"),
+        ("--min-score", "-1", "give 0 or more"),
+        ("--min-score", "101", "give 100 or less"),
+        ("--min-score", "nan", "give 100 or less"),
+        ("--max-candidates", "4", "give 5 or more"),
+        ("--max-candidates", "41", "give 40 or less"),
+        ("--max-candidates", "7.5", "give a whole number"),
     ],
 )
-def test_a_number_out_of_range(command: Invoke, option: str, value: str) -> None:
-    """The sentence names the option and where its bounds are explained."""
+def test_a_value_that_cannot_be(command: Invoke, option: str, value: str, possible: str) -> None:
+    """The sentence names the option, what is possible, and where it is explained."""
     ended = command(*RUN, option, value, "--json")
-    one_sentence(ended, says=f"'{option}'", kind="UsageError")
+    one_sentence(ended, says=f"'{option}': {possible}", kind="UsageError")
     assert "collection-search run --help" in ended.err
+
+
+def test_a_word_that_is_none_of_the_choices(command: Invoke) -> None:
+    ended = command("costs", "--by", "week", "--json")
+    one_sentence(ended, says="'--by': 'week' is not one of 'day', 'run', 'name'. See")
 
 
 @pytest.mark.slow

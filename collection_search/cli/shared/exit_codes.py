@@ -58,9 +58,22 @@ class UsageError(CollectionSearchError):
 
     def __init__(self, error: Any) -> None:
         path = error.ctx.command_path if error.ctx else "collection-search"
-        problem = (explain_option(error) or error.format_message()).strip().rstrip(".")
+        problem = (explain_option(error) or _explain_value(error)).strip().rstrip(".")
         end = "" if problem.endswith("?") else "."
         super().__init__(f"{problem}{end} See '{path} --help'.")
+
+
+def _explain_value(error: Any) -> str:
+    """Return the sentence of a wrong value; where Typer quotes pydantic, in our words."""
+    if error.__cause__ is not None:
+        from pydantic import ValidationError
+
+        from ...text.problems import list_problems
+
+        if isinstance(error.__cause__, ValidationError):
+            error.message = list_problems(error.__cause__)[0]["msg"]
+    said: str = error.format_message()
+    return said
 
 
 def refuse_option(error: ValidationError, flags: Mapping[str, str]) -> InputError:

@@ -12,6 +12,7 @@ from anyio import to_thread
 
 from ...contracts.options import utc_today
 from ...errors import (
+    CollectionSearchError,
     ConfigError,
     CostLimitReached,
     ErrorCode,
@@ -64,6 +65,8 @@ async def check_provider(
     vendor_name = name.partition(":")[0]
     try:
         vendor = await to_thread.run_sync(class_of, settings, "search", vendor_name)
+    except CollectionSearchError as error:
+        return failed_finding(finding, str(error))
     except Exception as error:  # noqa: BLE001 - a third party's module may raise anything
         return failed_finding(finding, f"it cannot be loaded: {type(error).__name__}")
     info, prices = read_info(vendor), settings.price_list

@@ -413,6 +413,13 @@ async def test_an_api_that_ends_is_told() -> None:
     assert "2027-01-01" in finding.next_step
 
 
+async def test_a_provider_that_there_is_not_is_told_with_the_nearest() -> None:
+    """As a run says it."""
+    found = part(await diagnosed(provider="tavly"), "tavly")
+    assert found.state == "failed"
+    assert found.detail.endswith("Did you mean tavily?")
+
+
 @pytest.mark.parametrize("field", ["provider", "default_provider"])
 async def test_a_named_provider_without_its_key_fails(field: str) -> None:
     """It is configured, and cannot work."""
