@@ -251,7 +251,7 @@ def _report(
         new=urls(*new),
         returned=urls(*new.intersection(retired)),
         changed=urls(*(before.keys() & after.keys() - same)),
-        unchanged=urls(*(same & rows.keys() - failed.keys() - left.keys())),
+        unchanged=urls(*(same.intersection(rows) - failed.keys() - left.keys())),
         not_looked_at=urls(*(same - rows.keys())),
         gone=urls(*(before.keys() - after.keys())),
         failed=_failed_pages(row for key, row in failed.items() if key in before),

@@ -73,7 +73,7 @@ def _rejected(gate: Gate) -> ReviewOutcome:
 async def _open(wanted: Gate, gates: GateStore) -> Gate:
     """Return the stored gate; a new one where the stored one is about something else.
 
-    That is so when somebody has changed the state of the thread, or went back in it before.
+    That is so when somebody has changed the state of the thread, also where they went back in it.
     """
     gate = await offload(gates.open, wanted)
     if _subject(gate) == _subject(wanted):

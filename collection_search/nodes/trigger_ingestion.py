@@ -75,7 +75,8 @@ async def trigger_ingestion(state: CollectionSearchState, run: StageRun) -> Trig
 
 async def _decision(state: CollectionSearchState, run: StageRun) -> tuple[Review, Threshold | None]:
     """Return the decision of this round, and the threshold where that decides."""
-    review, store = state.get("review"), await run.context.storage()
+    store = await run.context.storage()
+    review = state.get("review")
     if review is not None and review["round"] == review_round(state):
         await offload(_refuse_other_collection, store.gates, run, review, state)
         return review, None

@@ -116,7 +116,7 @@ def test_the_list_names_every_open_review(paused: Callable[..., str], command: I
 def test_only_what_the_run_still_needs_is_prepared(
     paused: Callable[..., str], command: Invoke, monkeypatch: pytest.MonkeyPatch, rounds: int
 ) -> None:
-    """Before the decision: a provider where the run may search again, and no index else."""
+    """Before the decision: a provider where the run may search again, and none else."""
     gate = paused("--max-rounds", str(rounds))
     monkeypatch.setenv("COLLECTION_SEARCH_PROVIDER", "gone")
     ended = command("review", gate, "--approve", "1")
