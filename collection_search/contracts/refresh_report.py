@@ -69,8 +69,8 @@ class RefreshReport(BaseModel):
     changed: list[str] = Field(default_factory=list)
     unchanged: list[str] = Field(default_factory=list)
     not_looked_at: list[str] = Field(default_factory=list)
-    """Pages that are never fetched, since a provider or a caller gave their text, and that no
-    question found this time."""
+    """Pages that are never fetched, since a provider or a caller gave their text, and whose text no
+    question brought this time: it was not found, or was not among the results that it takes."""
     gone: list[str] = Field(default_factory=list)
     failed: list[FailedPage] = Field(default_factory=list)
     """Stored pages that could not be fetched; their documents stay."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..context import SearchContext
 from ..contracts.inputs import ReviewInput
 from ..contracts.review import ReviewRequest  # noqa: TC001 - readers of annotations need it
 from ..contracts.state import CollectionReviewOutput
 from ..errors import InputError
+from ..nodes.review_candidates import asks_for, gate_id
 from ..runtime.concurrency import offload, run_blocking
 from ..settings.adapter_factory import adapter_of
 from ..text.redaction import redact
@@ -22,7 +22,7 @@ from .collection_search import REVIEW_NAME, build_graph, output_of
 from .validating_graph import validate_input
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
 
     from ..contracts.review import Gate
+    from ..contracts.state import CollectionSearchState
     from ..ports import GateStore
 
     OnEvent = Callable[[Any], None]
@@ -41,6 +42,8 @@ NAME: Final = REVIEW_NAME
 SPARE_S: Final = 300.0
 """A decided run that has not ended this long after the limit of its coverage check is resumed by a
 sweep: its process died."""
+_REVIEWED: Final = frozenset(("ids", "started_at", "question", "collection_scope", "results"))
+"""What the state of a run has when a person is asked."""
 
 graph = build_graph(review=True)
 
@@ -124,13 +127,13 @@ class CollectionReviewGraph:
 
         `decision` has the fields of `ReviewDecision`; the status `pending` leaves the gate open, or
         after the deadline has its policy applied. Raises InputError, and changes nothing, for an
-        unknown gate, a decision that is not valid, one after the deadline, a gate whose run waits
-        at another one now, and a gate that was decided before: the message says by whom.
+        unknown gate, a decision that is not valid, one after the deadline, a gate at which its run
+        does not wait any more, and a gate that was decided before: the message says by whom.
         """
         decided = await self.asettle(gate_id, decision, approver=approver)
-        if decided.state == "open":
-            return await self._read(decided)
-        return await self._finish(decided, on_event)
+        if decided.state != "open":
+            return await self._finish(decided, on_event)
+        return _result(str(decided.thread_id), await self._require_state(decided))
 
     async def asettle(
         self, gate_id: str, decision: Mapping[str, Any], *, approver: str | None = None
@@ -141,16 +144,10 @@ class CollectionReviewGraph:
         """
         gate, store = await self.agate(gate_id), await self._gate_store()
         answer = validate_decision(gate, decision)
-        state = await self._state_of(gate)
-        if state is None:
+        if not await self._waits_at(gate, await self._require_state(gate)):
             raise InputError(
-                f"The run of {gate_id} is not in the checkpoints of this data folder. Answer it"
-                " where it runs: on its LangGraph server, or in the program that started it."
-            )
-        if (asked := _gates_asked(state)) and gate_id not in asked:
-            raise InputError(
-                f"The run of {gate_id} was changed and waits for {', '.join(asked)} now."
-                " Answer that one. Nothing was changed."
+                f"The run of {gate_id} does not wait at this review any more: it has ended, or was"
+                " changed and asks anew. The review is withdrawn, and nothing else was changed."
             )
         now = await offload(store.now)
         review = settle_review(gate, answer, approver=approver, now=now)
@@ -183,9 +180,8 @@ class CollectionReviewGraph:
             context = self.context.model_copy(update={"tenant_id": gate.tenant_id})
             owner = CollectionReviewGraph(context, checkpointer=self._checkpointer)
             try:
-                if await owner._state_of(gate) is not None and (
-                    decided := await owner._decide_overdue(gate, store)
-                ):
+                state = await owner._state_of(gate)
+                if state and (decided := await owner._decide_overdue(gate, state, store)):
                     if resume is None or not await resume(decided):
                         await owner._finish(decided, None)
                     swept.append(decided)
@@ -193,7 +189,9 @@ class CollectionReviewGraph:
                 logger.warning("the run of %s failed: %s", gate.gate_id, redact(str(error)))
         return swept
 
-    async def _decide_overdue(self, gate: Gate, store: GateStore) -> Gate | None:
+    async def _decide_overdue(
+        self, gate: Gate, state: StateSnapshot, store: GateStore
+    ) -> Gate | None:
         """Return the gate whose run is to be resumed, decided; None where somebody else does it."""
         now = await offload(store.now)
         if gate.state != "open":
@@ -201,7 +199,7 @@ class CollectionReviewGraph:
             is_dead = gate.changed_at < now - limit_s
             return gate if is_dead and await offload(store.take_over, gate) else None
         review = settle_review(gate, None, approver=None, now=now)
-        if review is None:
+        if review is None or not await self._waits_at(gate, state):
             return None
         decided = await offload(store.decide, gate.tenant_id, gate.gate_id, review)
         return decided if decided.is_new_decision else None
@@ -227,25 +225,48 @@ class CollectionReviewGraph:
                 if on_event is not None:
                     on_event(event)
             result = _result(thread_id, await compiled.aget_state(config))
+            store, asked = await self._gate_store(), result["request"]
             if gate is not None:
-                store = await self._gate_store()
                 await offload(store.close, gate.tenant_id, gate.gate_id)
+            keep = asked["gate_id"] if asked else None
+            await offload(store.withdraw, self.context.tenant(), thread_id, keep=keep)
             if result["request"] is None and self._checkpointer is None:
                 await compiled.checkpointer.adelete_thread(thread_id)  # type: ignore[union-attr]
         return result
 
-    async def _read(self, gate: Gate) -> ReviewResult:
-        async with self._compiled() as compiled:
-            state = await compiled.aget_state(_config(str(gate.thread_id)))
-        return _result(str(gate.thread_id), state)
+    async def _waits_at(self, gate: Gate, state: StateSnapshot) -> bool:
+        """Return whether the run waits at an open gate, or will as soon as it goes on.
+
+        Otherwise the gate is withdrawn: no answer to it would be carried out.
+        """
+        values = cast("CollectionSearchState", state.values)
+        is_asked = "k_hitl_gate" in state.next
+        if is_asked and asks_for(gate, values):
+            return True
+        store = await self._gate_store()
+        keep = gate_id(gate.tenant_id, values) if is_asked else None
+        await offload(store.withdraw, gate.tenant_id, str(gate.thread_id), keep=keep)
+        return False
+
+    async def _require_state(self, gate: Gate) -> StateSnapshot:
+        """Return the state of the gate's run. Raises InputError where it is not found here."""
+        if (state := await self._state_of(gate)) is not None:
+            return state
+        raise InputError(
+            f"The run of {gate.gate_id} is not in the checkpoints of this data folder. Answer it"
+            " where it runs: on its LangGraph server, or in the program that started it."
+        )
 
     async def _state_of(self, gate: Gate) -> StateSnapshot | None:
-        """Return the state of the gate's run; None where these checkpoints do not have it."""
+        """Return the state of the gate's run; None where these checkpoints do not have it.
+
+        A thread of a host's graph has the host's state, and only that graph can go on with it.
+        """
         if gate.host == "server" or gate.thread_id is None:
             return None
         async with self._compiled() as compiled:
             state = await compiled.aget_state(_config(gate.thread_id))
-        return state if state.values else None
+        return state if state.values.keys() >= _REVIEWED else None
 
     async def _gate_store(self) -> GateStore:
         return (await self.context.storage()).gates
@@ -269,12 +290,6 @@ def _result(thread_id: str, state: StateSnapshot) -> ReviewResult:
     output: dict[str, Any] = dict(output_of(state.values, CollectionReviewOutput))
     request = next((interrupt.value for interrupt in state.interrupts), None)
     return {**output, "thread_id": thread_id, "request": request}  # type: ignore[typeddict-item]
-
-
-def _gates_asked(state: StateSnapshot) -> list[str]:
-    """Return the ids of the gates at which a run waits; a host's own interrupts have none."""
-    values = [interrupt.value for interrupt in state.interrupts]
-    return [one["gate_id"] for one in values if isinstance(one, Mapping) and "gate_id" in one]
 
 
 def _find_gate(store: GateStore, tenant_id: str, gate_id: str) -> Gate:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts.collection import TenantScope
+from ..contracts.inputs import DEFAULT_TOP_K, MAX_TOP_K
 from ..contracts.refresh_report import (
     AskedAgain,
     CrawledAgain,
@@ -209,10 +210,16 @@ async def _run(record: QuestionRecord, context: SearchContext, collection: str) 
         "is_pdf": record.is_pdf,
         "criteria": record.criteria,
         "auto_ingest": True,
-        "auto_ingest_top_k": record.auto_ingest_top_k or 10,
+        "auto_ingest_top_k": _taken_again(record),
         "auto_ingest_min_score": record.auto_ingest_min_score,
     }
     return (await CollectionSearchGraph(context).arun(question))[1]
+
+
+def _taken_again(record: QuestionRecord) -> int:
+    """Return how many results a question takes: a person may have approved more than it would."""
+    wanted = max(record.auto_ingest_top_k or DEFAULT_TOP_K, len(record.url_keys))
+    return min(wanted, MAX_TOP_K)
 
 
 def _wait_for_all(
@@ -245,14 +252,16 @@ def _report(
     left = {key: row for key, row in rows.items() if row.state in _UNDER_WAY}
     same = {key for key in before.keys() & after.keys() if before[key] == after[key]}
     new = after.keys() - before.keys()
+    texts = {after[key] for key in rows if key in after}
+    seen = {key for key in same if key in rows or before[key] in texts}
     return RefreshReport(
         collection=collection,
         questions=asked,
         new=urls(*new),
         returned=urls(*new.intersection(retired)),
         changed=urls(*(before.keys() & after.keys() - same)),
-        unchanged=urls(*(same.intersection(rows) - failed.keys() - left.keys())),
-        not_looked_at=urls(*(same - rows.keys())),
+        unchanged=urls(*(seen - failed.keys() - left.keys())),
+        not_looked_at=urls(*(same - seen)),
         gone=urls(*(before.keys() - after.keys())),
         failed=_failed_pages(row for key, row in failed.items() if key in before),
         unread=_failed_pages(row for key, row in failed.items() if key not in before),

@@ -17,8 +17,8 @@ from . import collection_review as reviews
 from . import collection_search as searches
 from . import research_agent as agent
 from . import universal_ingestion as ingestions
+from .call_config import remote_fields
 from .form_graph import FormGraph
-from .validating_graph import remote_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

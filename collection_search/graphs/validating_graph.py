@@ -6,37 +6,39 @@ for a wrong value.
 
 from __future__ import annotations
 
-import functools
+import re
 from collections.abc import Mapping
+from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from langchain_core.runnables.config import ensure_config
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 from pydantic import BaseModel, ValidationError
 
-from ..context import SearchContext
-from ..errors import ConfigError, InputError
+from ..errors import InputError
 from ..runtime.cancellation import heed_cancellation
-from ..settings.preloading import preload
 from ..text.problems import join_problems, list_problems
+from .call_config import CallConfig, read_context, with_configurable
 from .thread_owner import OwnedThread
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+    from collections.abc import (
+        AsyncGenerator,
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Collection,
+        Iterator,
+        Sequence,
+    )
 
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph import StateGraph
-    from langgraph.types import StateUpdate
+    from langgraph.types import StateSnapshot, StateUpdate
 
 InputT = TypeVar("InputT", bound=BaseModel)
-
-_PLACE: Final = ("thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map")
-"""Keys of `configurable` that name a place in a thread."""
-
-_READ_AS_OURS: Final = (Mapping, str, bytes, int, float, list, tuple, set)
-"""What is no context of a host: a map of our fields, or a mistake."""
+_INTERRUPT_ID: Final = re.compile("[0-9a-f]{32}")
 
 
 class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
@@ -68,11 +70,14 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         **options: Any,
     ) -> Iterator[Any]:
         """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
+        call = CallConfig.read(self.config, config)
         input, context = self._filled_in(input, context)  # noqa: A001 - LangGraph's name
-        input = self._validate(input, config)  # noqa: A001 - LangGraph's name
-        context = self._context(context, config)
-        if thread := self._thread(config):
+        input = self._validate(input, call)  # noqa: A001 - LangGraph's name
+        context = _context(context, call)
+        if thread := self._thread(call):
             config = thread.claim(config, context)
+            if _is_answer(input) and (place := call.place):
+                _refuse_unasked(self.get_state(place))
         return super().stream(input, config, context=context, **options)
 
     def astream(
@@ -84,27 +89,42 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         **options: Any,
     ) -> AsyncIterator[Any]:
         """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
+        call = CallConfig.read(self.config, config)
         input, context = self._filled_in(input, context)  # noqa: A001 - LangGraph's name
-        input = self._validate(input, config)  # noqa: A001 - LangGraph's name
-        context = self._context(context, config)
+        input = self._validate(input, call)  # noqa: A001 - LangGraph's name
+        context = _context(context, call)
         run: Any = partial(super().astream, input, context=context, **options)
-        thread = self._thread(config)
-        return heed_cancellation(
-            run(config) if thread is None else thread.stream(run, config, context)
-        )
+        if thread := self._thread(call):
+            admit = partial(self._admit, thread, call, input, config, context)
+            return heed_cancellation(_run_admitted(run, admit))
+        return heed_cancellation(run(config))
+
+    async def _admit(
+        self,
+        thread: OwnedThread,
+        call: CallConfig,
+        given: Any,
+        config: RunnableConfig | None,
+        context: Any,
+    ) -> RunnableConfig:
+        """Return the config with the owner. Raises InputError for what may not go on."""
+        claimed = await thread.aclaim(config, context)
+        if _is_answer(given) and (place := call.place):
+            _refuse_unasked(await self.aget_state(place))
+        return claimed
 
     def bulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
         """Change the state as LangGraph does; the thread keeps its owner."""
-        thread = self._thread(config)
+        thread = self._thread(CallConfig.read(self.config, config))
         return super().bulk_update_state(thread.keep(config) if thread else config, supersteps)
 
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
         """Change the state as LangGraph does; the thread keeps its owner."""
-        if thread := self._thread(config):
+        if thread := self._thread(CallConfig.read(self.config, config)):
             config = await thread.akeep(config)
         return await super().abulk_update_state(config, supersteps)
 
@@ -112,59 +132,65 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Return input and context as the caller meant them."""
         return given, context
 
-    def _context(self, given: Any, config: RunnableConfig | None) -> Any:
-        if _is_node(config):
-            return read_context(given)  # the keys are those of the graph around
-        return read_context(with_configurable(given, self._told(config)))
-
-    def _told(self, config: RunnableConfig | None) -> dict[str, Any]:
-        """Return the keys of `configurable` that this graph and the call have."""
-        return {**_configurable(self.config), **_configurable(config)}
-
-    def _configurable(self, config: RunnableConfig | None) -> dict[str, Any]:
-        """Return what LangGraph reads as `configurable`.
-
-        Where neither names a place in a thread, the keys of a node around belong to it.
-        """
-        told = self._told(config)
-        if any(told.get(name) not in (None, {}) for name in _PLACE):
-            return told
-        return {**_configurable(ensure_config()), **told}
-
-    def _thread(self, config: RunnableConfig | None) -> OwnedThread | None:
-        if self.checkpointer is None or isinstance(self.checkpointer, bool):
+    def _thread(self, call: CallConfig) -> OwnedThread | None:
+        """Return the thread of a call; inside a node the host keeps the checkpoints."""
+        saver = self.checkpointer
+        if saver is None or isinstance(saver, bool) or call.is_inside:
             return None
-        return OwnedThread.find(self.checkpointer, self._configurable(config))
+        return OwnedThread.find(saver, call.configurable)
 
-    def _has_memory(self, config: RunnableConfig | None) -> bool:
+    def _has_memory(self, call: CallConfig) -> bool:
         """Return whether the state of an earlier run may be there."""
         if self.checkpointer is None or self.checkpointer is False:
             return False
-        return "thread_id" in self._configurable(config)
+        return "thread_id" in call.configurable
 
-    def _validate(self, given: Any, config: RunnableConfig | None) -> Any:
+    def _validate(self, given: Any, call: CallConfig) -> Any:
         """Return the input; a new one on a thread keeps no choice of the thread's last run.
 
         That of a node of another graph is that graph's state, which has further keys.
         """
-        is_node = _is_node(config)
-        if isinstance(given, Command) and not is_node:
+        if isinstance(given, Command) and not call.is_node:
             _refuse_empty(given)
         if given is None or isinstance(given, Command):
             return given
-        model, has_memory = self.builder.input_schema, self._has_memory(config)
-        if not is_node and not isinstance(given, model):
+        model, has_memory = self.builder.input_schema, self._has_memory(call)
+        if not call.is_node and not isinstance(given, model):
             _refuse_wrong_fields(model, given, is_thread=has_memory)
         return _with_defaults(model, given) if has_memory else given
 
 
-def _configurable(config: RunnableConfig | None) -> dict[str, Any]:
-    return (config or {}).get("configurable", {})
+async def _run_admitted(
+    run: Callable[[RunnableConfig], AsyncGenerator[Any, None]],
+    admit: Callable[[], Awaitable[RunnableConfig]],
+) -> AsyncGenerator[Any, None]:
+    """Yield the chunks of a run with the config that it is admitted with."""
+    async with aclosing(run(await admit())) as chunks:
+        async for chunk in chunks:
+            yield chunk
 
 
-def _is_node(config: RunnableConfig | None) -> bool:
-    """Return whether the call is that of a node of another graph, which LangGraph makes."""
-    return bool(_configurable(config).get("checkpoint_ns"))
+def _context(given: Any, call: CallConfig) -> Any:
+    """Return the context of a call; as a node its config has the keys of the graph around."""
+    return read_context(given if call.is_node else with_configurable(given, call.told))
+
+
+def _is_answer(given: Any) -> bool:
+    """Return whether an input is an answer that names no interrupt."""
+    answer = given.resume if isinstance(given, Command) else None
+    if isinstance(answer, Mapping):
+        return not all(isinstance(key, str) and _INTERRUPT_ID.fullmatch(key) for key in answer)
+    return answer is not None
+
+
+def _refuse_unasked(state: StateSnapshot) -> None:
+    """Raise InputError where the thread waits for no answer: LangGraph would keep this one."""
+    if not state.interrupts:
+        raise InputError(
+            "This thread waits for no answer: it has no run, its run has ended, or its state was"
+            " changed. After a change call the graph with None as input: it asks anew. Nothing was"
+            " changed."
+        )
 
 
 def _with_defaults(model: type[BaseModel], given: Any) -> Any:
@@ -217,63 +243,3 @@ def validate_input(model: type[InputT], given: Mapping[str, Any]) -> InputT:
 
 def _input_error(model: type[BaseModel], problems: Collection[Any]) -> InputError:
     return InputError(f"The input is not valid. {join_problems(problems, model.model_fields)}")
-
-
-def with_configurable(given: Any, configurable: Mapping[str, Any]) -> Any:
-    """Return the context with the fields that `configurable` has; its other keys are the host's.
-
-    Raises ConfigError where the two differ, for a host's own context object, and for a tenant where
-    the context names none.
-    """
-    _refuse_tenant(given, configurable)
-    fields = remote_fields()
-    asked = {key: value for key, value in configurable.items() if key in fields and value != ""}
-    if not asked:
-        return given
-    known: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
-    if isinstance(given, SearchContext):
-        known = {key: getattr(given, key) for key in given.model_fields_set}
-    elif given is not None and not isinstance(given, Mapping):
-        raise ConfigError(f"The context is not valid. Give {', '.join(asked)} in the context.")
-    if wrong := [key for key in asked if key in known and known[key] != asked[key]]:
-        said = "; ".join(f"{key}: configurable and context differ" for key in wrong)
-        raise ConfigError(f"The context is not valid. {said}. Give it in the context alone.")
-    added = {key: value for key, value in asked.items() if key not in known}
-    if isinstance(given, SearchContext):
-        return given.model_copy(update=_validated(added))
-    return {**known, **added}
-
-
-def _refuse_tenant(given: Any, configurable: Mapping[str, Any]) -> None:
-    """Raise ConfigError for a `tenant_id` that nobody obeys; beside a tenant it is the host's."""
-    if given is not None and not isinstance(given, Mapping | SearchContext):
-        return
-    known = given.get("tenant_id") if isinstance(given, Mapping) else given and given.tenant_id
-    if configurable.get("tenant_id") and not known:
-        raise ConfigError(
-            "The context is not valid. tenant_id: `configurable` does not choose the tenant. Give"
-            " it in the context: SearchContext(tenant_id=...)."
-        )
-
-
-def _validated(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields as a context has them. Raises ConfigError."""
-    read = SearchContext.from_map(fields)
-    return {key: getattr(read, key) for key in read.model_fields_set}
-
-
-@functools.cache
-def remote_fields() -> frozenset[str]:
-    """Return the names of the fields that JSON may give."""
-    return frozenset(SearchContext.model_json_schema()["properties"])
-
-
-def read_context(given: Any) -> Any:
-    """Return the context of a run for LangGraph; a map becomes ours. Raises ConfigError.
-
-    What the context names is loaded meanwhile.
-    """
-    read = SearchContext.from_map(given) if isinstance(given, _READ_AS_OURS) else given
-    if isinstance(read, SearchContext):
-        preload(read)
-    return read

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from langgraph.errors import GraphInterrupt
 from langgraph.types import interrupt
 from pydantic import ValidationError
 
@@ -21,7 +20,7 @@ from ..tools.reviews import (
     refuse_decision,
     settle_review,
 )
-from .review_candidates import review_candidates, review_round
+from .review_candidates import asks_for, gate_id, review_candidates, review_round, round_id
 from .stage import StageRun, stage
 
 if TYPE_CHECKING:
@@ -35,16 +34,18 @@ if TYPE_CHECKING:
 async def hitl_gate(state: CollectionSearchState, run: StageRun) -> GateUpdate:
     """Return the decision of a person, or of the gate's deadline.
 
-    The run is interrupted until then; it may be resumed after days and in another process. Before
-    the interrupt the gate is stored, once for what is asked however often the node runs;
+    The run is interrupted until then; it may be resumed after days and in another process. The gate
+    is stored with the first interrupt, once for what is asked however often the node runs;
     everything else happens after it. Raises StoreError, and InputError for an answer that does not
-    fit: the gate stays open then.
+    fit, or was given before the gate was asked: the gate stays open then.
     """
     gates = (await run.context.storage()).gates
-    gate = await _open(await _gate(state, run, gates), gates)
+    gate = await offload(_find, gates, run.context.tenant(), state)
     flags: list[Flag] = []
-    if gate.state == "open":
-        gate, is_used = await _decide(gate, run, gates)
+    if gate is None:
+        gate, is_used = await _decide(await _gate(state, run, gates), run, gates, is_asked=False)
+    elif gate.state == "open":
+        gate, is_used = await _decide(gate, run, gates, is_asked=True)
         flags = [] if is_used else ["answer_not_used"]
     review = cast("Review", gate.decision)
     has_pages = bool(review["approved_urls"] or review["added_urls"])
@@ -70,36 +71,23 @@ def _rejected(gate: Gate) -> ReviewOutcome:
     return "review_rejected" if gate.round == 1 else "coverage_incomplete"
 
 
-async def _open(wanted: Gate, gates: GateStore) -> Gate:
-    """Return the stored gate; a new one where the stored one is about something else.
-
-    That is so when somebody has changed the state of the thread, also where they went back in it.
-    """
-    gate = await offload(gates.open, wanted)
-    if _subject(gate) == _subject(wanted):
-        return gate
-    changed = _gate_id(wanted.gate_id, *_subject(wanted))
-    return await offload(gates.open, replace(wanted, gate_id=changed))
-
-
-def _subject(gate: Gate) -> list[str]:
-    """Return what a person decides about: question, collection, and addresses in order."""
-    return [gate.question, gate.collection, *sorted(one["url"] for one in gate.candidates)]
-
-
-def _gate_id(*made_of: object) -> str:
-    return f"gate-{hashlib.sha256(repr(made_of).encode()).hexdigest()[:20]}"
+def _find(gates: GateStore, tenant_id: str, state: CollectionSearchState) -> Gate | None:
+    """Return the gate at which the run has asked; None before. Blocks."""
+    for name in (gate_id(tenant_id, state), round_id(tenant_id, state)):
+        gate = gates.get(tenant_id, name)
+        if gate is not None and asks_for(gate, state):
+            return gate
+    return None
 
 
 async def _gate(state: CollectionSearchState, run: StageRun, gates: GateStore) -> Gate:
-    """Return the gate of this round of the run; its id is the same whenever the node runs."""
-    number, settings = review_round(state), run.context.using()
-    made_of = (run.context.tenant(), run.ids["run_id"], state["started_at"], number)
+    """Return the gate of this round of the run, not yet stored."""
+    number, settings, tenant_id = review_round(state), run.context.using(), run.context.tenant()
     wanted = await find_run_threshold(run.context, state)
     texts = [one["content_ref"] for one in state["candidates"] if one["content_ref"]]
     return Gate(
-        gate_id=_gate_id(*made_of),
-        tenant_id=run.context.tenant(),
+        gate_id=gate_id(tenant_id, state),
+        tenant_id=tenant_id,
         collection=state["collection_scope"],
         question=QuestionMask.of(state).mask(state["question"]),
         round=number,
@@ -117,8 +105,13 @@ async def _gate(state: CollectionSearchState, run: StageRun, gates: GateStore) -
     )
 
 
-async def _decide(gate: Gate, run: StageRun, gates: GateStore) -> tuple[Gate, bool]:
-    """Return the decided gate, and whether the answer that resumed the run is what decided it."""
+async def _decide(
+    gate: Gate, run: StageRun, gates: GateStore, *, is_asked: bool
+) -> tuple[Gate, bool]:
+    """Return the decided gate, and whether the answer that resumed the run is what decided it.
+
+    An answer that is there before the gate was asked is one to another gate, and is refused.
+    """
     run.emit(
         {
             "type": "review_requested",
@@ -128,13 +121,18 @@ async def _decide(gate: Gate, run: StageRun, gates: GateStore) -> tuple[Gate, bo
             "deadline": iso_time(gate.deadline),
         }
     )
-    request, model = build_review_request(gate), decision_model(gate.candidates)
+    request = build_review_request(gate)
+    model = decision_model(gate.candidates, is_asked=is_asked)
     user = approver_of(run.server)
     while True:
         try:
             answer: ReviewDecision = interrupt(request, response_schema=model)
         except ValidationError as error:
-            raise refuse_decision(error) from error
+            raise refuse_decision(error, is_asked=is_asked) from error
+        except GraphInterrupt:
+            if not is_asked:
+                await offload(gates.open, gate)
+            raise
         now = await offload(gates.now)
         review = settle_review(gate, answer, approver=user, now=now)
         if review is not None:

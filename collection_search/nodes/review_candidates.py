@@ -1,7 +1,8 @@
-"""Candidates of a review: the ranked results, and which of them the collection has already."""
+"""What a review is about: the ranked results, and which of them the collection has already."""
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from ..contracts.collection import TenantScope
@@ -10,7 +11,7 @@ from ..text.loose_keys import current_key
 from ..text.urls import url_key
 
 if TYPE_CHECKING:
-    from ..contracts.review import ReviewCandidate
+    from ..contracts.review import Gate, ReviewCandidate
     from ..contracts.state import CollectionSearchState, RankedResult
     from .stage import StageRun
 
@@ -19,6 +20,35 @@ def review_round(state: CollectionSearchState) -> int:
     """Return the number of this search of the run, from 1."""
     coverage = state.get("coverage")
     return 1 if coverage is None else coverage["round"] + 1
+
+
+def round_id(tenant_id: str, state: CollectionSearchState) -> str:
+    """Return the id of this round of the run, which is the same whenever the run goes on."""
+    run_id = state["ids"]["run_id"]
+    return _gate_id(tenant_id, run_id, state["started_at"], review_round(state))
+
+
+def gate_id(tenant_id: str, state: CollectionSearchState) -> str:
+    """Return the id of this round's gate: another question, collection or page is another gate."""
+    urls = sorted(result["url"] for result in state["results"])
+    asked = (state["question"], state["collection_scope"], *urls)
+    return _gate_id(round_id(tenant_id, state), *asked)
+
+
+def asks_for(gate: Gate, state: CollectionSearchState) -> bool:
+    """Return whether a run with this state asks what the gate asks.
+
+    The gates of earlier versions have the id of their round.
+    """
+    if gate.gate_id != round_id(gate.tenant_id, state):
+        return gate.gate_id == gate_id(gate.tenant_id, state)
+    urls = {result["url"] for result in state["results"]}
+    is_same = {candidate["url"] for candidate in gate.candidates} == urls
+    return is_same and gate.collection == state["collection_scope"]
+
+
+def _gate_id(*made_of: object) -> str:
+    return f"gate-{hashlib.sha256(repr(made_of).encode()).hexdigest()[:20]}"
 
 
 async def review_candidates(state: CollectionSearchState, run: StageRun) -> list[ReviewCandidate]:

@@ -93,10 +93,14 @@ async def _decision(state: CollectionSearchState, run: StageRun) -> tuple[Review
 def _refuse_other_collection(
     gates: GateStore, run: StageRun, review: Review, state: CollectionSearchState
 ) -> None:
-    """Raise InputError where the decision is about another collection than the state's. Blocks."""
+    """Raise InputError where the decision is about another collection than the state's. Blocks.
+
+    Its gate is closed: nobody can carry it out.
+    """
     gate_id = review["gate_id"]
     gate = None if gate_id is None else gates.get(run.context.tenant(), gate_id)
     if gate is not None and gate.collection != state["collection_scope"]:
+        gates.close(gate.tenant_id, gate.gate_id)
         raise InputError(
             f"The review {gate_id} was about the collection {gate.collection!r}, not about"
             f" {state['collection_scope']!r}. Go back before the review to have it asked again."

@@ -75,6 +75,13 @@ class GateStore(Protocol):
         """
         ...
 
+    def withdraw(self, tenant_id: str, thread_id: str, *, keep: str | None = None) -> int:
+        """Delete a thread's open gates but the one whose id is `keep`; return how many there were.
+
+        Nobody waits at them: the state of the thread has changed, or its run has ended.
+        """
+        ...
+
     def take_over(self, gate: Gate) -> bool:
         """Mark a decided gate as changed now, before its run is resumed for a dead process.
 

@@ -81,7 +81,7 @@ def _rules_of(folder: str, url: str) -> list[tuple[re.Pattern[str], str]]:
     """Return what is replaced by what, in order: a host is a part of the database's name."""
     databases, hosts = _database_names(url) if url else ([], [])
     rules = [(re.escape(name), _DATABASE) for name in databases]
-    rules += [(_quoted(name), rf"\1{_HOST}\1") for name in hosts]
+    rules += [(_quoted(name), rf"\1\2{_HOST}\3") for name in hosts]
     rules += [(_bounded(name), _HOST) for name in filter(_is_distinct, hosts)]
     rules += [(_bounded(folder), _FOLDER)] if len(folder) >= _SHORTEST else []
     return [(re.compile(pattern), replacement) for pattern, replacement in rules]
@@ -103,8 +103,12 @@ def _is_distinct(host: str) -> bool:
 
 
 def _quoted(host: str) -> str:
-    """Return the pattern of a host as errors quote it, with the address that was found for it."""
-    return rf"""(["']){re.escape(host)}\1(?: \([\da-fA-F.:]+\))?"""
+    """Return the pattern of a host as errors quote it, with the address that was found for it.
+
+    What a quoted name means is told by the words before: it may be that of a collection too.
+    """
+    name = re.escape(host)
+    return rf"""(?i)\b(host|host name|server at)(:? ["']){name}(["'])(?: \([\w.:%]+\))?"""
 
 
 def _bounded(path: str) -> str:

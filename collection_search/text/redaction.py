@@ -220,11 +220,12 @@ _VENDOR_KEYS: Final = r"""(?x) (?<![\w-]) (?:
 )"""
 
 _NAME: Final = (
-    r"(?=[ackpstz])(?:(?:api|access|secret|private|subscription|account|auth)[ _-]?key|secret|token"
-    r"|passwor[dt]|passwd|passphrase|pwd|credentials?|signature|authorization"
-    r"|kennwort|(?:api|zugangs|zugriffs)[ _-]?(?:schl(?:ü|u\u0308|ue)ssel|code))"
+    r"(?=[ackpstz])(?:(?:api|access|secret|private|subscription|account|auth)[ _\u2011-]?keys?"
+    r"|secret|token|passwor[dt]|passwd|passphrase|pwd|credentials?|signature|authorization|kennwort"
+    r"|(?:api|zugangs|zugriffs)[ _\u2011-]?schl(?:ü|u\u0308|ue)ssels?"
+    r"|(?:zugangs|zugriffs)[ _\u2011-]?code)"
 )
-_SECRET_NAME: Final = re.compile(rf"(?i)[\w-]*{_NAME}")
+_SECRET_NAME: Final = re.compile(rf"(?i)[\w \u2011-]*{_NAME}")
 _PLAIN: Final = r"[^\s\"'&,;<>]"
 _NAMED: Final = rf"""(?xi) ({_NAME}
     (?: =

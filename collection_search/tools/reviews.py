@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from pydantic import AfterValidator, Field, ValidationError, WithJsonSchema, create_model
+from pydantic import (
+    AfterValidator,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    create_model,
+    model_validator,
+)
 
 from ..contracts.review import Review, ReviewDecision, ReviewRequest
 from ..errors import InputError, InvalidUrlError
@@ -19,6 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ..contracts.review import DecidedBy, Gate, ReviewCandidate, ReviewStatus
+
+_UNASKED: Final = (
+    "The answer was given before this review was asked: the run's question, collection or pages"
+    " have changed. Nothing was decided. Drop the answer with graph.update_state(config, None), and"
+    " call the graph with None as input: it asks."
+)
 
 
 def build_review_request(gate: Gate) -> ReviewRequest:
@@ -52,10 +65,12 @@ def _instructions(gate: Gate) -> str:
     )
 
 
-def decision_model(candidates: Iterable[ReviewCandidate]) -> type[ReviewDecision]:
+def decision_model(
+    candidates: Iterable[ReviewCandidate], *, is_asked: bool = True
+) -> type[ReviewDecision]:
     """Return the model of a decision that may approve these candidates only.
 
-    Their addresses are the choices in its JSON schema.
+    Their addresses are the choices in its JSON schema. Before the review is asked none is valid.
     """
     urls = [candidate["url"] for candidate in candidates]
     by_key = {url_key(url): url for url in urls}
@@ -75,7 +90,7 @@ def decision_model(candidates: Iterable[ReviewCandidate]) -> type[ReviewDecision
     approved = list[Annotated[str, AfterValidator(known), WithJsonSchema(choice)]]
     return create_model(
         "ReviewDecision",
-        __base__=ReviewDecision,
+        __base__=ReviewDecision if is_asked else _UnaskedDecision,
         approved_urls=(
             approved,
             Field(
@@ -88,6 +103,15 @@ def decision_model(candidates: Iterable[ReviewCandidate]) -> type[ReviewDecision
     )
 
 
+class _UnaskedDecision(ReviewDecision):
+    """An answer to another review."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_to_another_review(cls, _given: Any) -> Any:
+        raise ValueError("nobody was asked")
+
+
 def validate_decision(gate: Gate, given: Mapping[str, Any]) -> ReviewDecision:
     """Return a decision about the gate. Raises InputError naming what is wrong with it."""
     try:
@@ -96,13 +120,13 @@ def validate_decision(gate: Gate, given: Mapping[str, Any]) -> ReviewDecision:
         raise refuse_decision(error) from error
 
 
-def refuse_decision(error: ValidationError) -> InputError:
-    """Return the error of a decision that is not valid.
+def refuse_decision(error: ValidationError, *, is_asked: bool = True) -> InputError:
+    """Return the error of a decision that is not valid, or was given before the review was asked.
 
     What LangGraph has marked stays marked: the interrupt can be answered again.
     """
     said = describe_problems(error, ReviewDecision.model_fields)
-    refusal = InputError(f"The decision is not valid. {said}")
+    refusal = InputError(f"The decision is not valid. {said}" if is_asked else _UNASKED)
     vars(refusal).update(vars(error))
     return refusal
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
 from support.review_world import ADDED, DAY_S, ReviewWorld, Thread
 from support.scripted_world import INPUT, fair_pages, good_pages, poor_pages
 from typing_extensions import TypedDict
@@ -21,6 +23,7 @@ from collection_search.graphs.collection_review import CollectionReviewGraph
 from collection_search.graphs.collection_search import DORMANT
 from collection_search.graphs.research_agent import graph as research_agent
 from collection_search.graphs.universal_ingestion import graph as universal_ingestion
+from collection_search.nodes.review_candidates import round_id
 from collection_search.testing import RecordingTrigger, ScriptedAdapter
 from collection_search.text.loose_keys import loose_url_key
 
@@ -664,12 +667,124 @@ async def test_a_review_of_a_changed_run_is_not_answered(world: ReviewWorld) -> 
     await thread.start({**INPUT, "question": "How do herons catch fish?"})
     facade = CollectionReviewGraph(world.context, checkpointer=thread.graph.checkpointer)
     former, latter = await facade.agates()
-    with pytest.raises(InputError, match=f"waits for {latter.gate_id} now"):
+    with pytest.raises(InputError, match="does not wait at this review any more"):
         await facade.adecide(former.gate_id, {"status": "approved"})
-    assert [gate.state for gate in await facade.agates()] == ["open", "open"]
+    assert await facade.agates() == [latter]
     decided = await facade.adecide(latter.gate_id, {"status": "approved"})
     assert decided["review"] is not None
     assert decided["outcome"] != "review_pending"
+
+
+@pytest.mark.parametrize("by", ["answer", "sweep", "end"])
+async def test_a_review_that_nobody_waits_at_is_withdrawn(world: ReviewWorld, by: str) -> None:
+    """The state was changed after it was asked; neither answer nor deadline would do anything."""
+    thread = thread_of(world)
+    await thread.start()
+    facade = CollectionReviewGraph(world.context, checkpointer=thread.graph.checkpointer)
+    (former,) = await facade.agates()
+    await thread.graph.aupdate_state(thread.config, {"collection_scope": "board"})
+    if by == "answer":
+        with pytest.raises(InputError, match="is withdrawn"):
+            await facade.adecide(former.gate_id, {"status": "approved"})
+    elif by == "sweep":
+        world.clock.advance(DAY_S)
+        assert await facade.asweep() == []
+    else:
+        await thread.start(None)
+        latter = (await facade.agates())[-1]
+        await facade.adecide(latter.gate_id, {"status": "rejected"})
+    assert await facade.agates() == []
+    assert world.trigger.requests == []
+
+
+async def test_a_review_of_a_host_s_graph_is_answered_there(world: ReviewWorld) -> None:
+    """Only that graph can go on with its thread, whose checkpoints a facade may see."""
+
+    class Hosted(TypedDict):
+        question: str
+        collection_scope: str
+
+    saver = InMemorySaver()
+    host = StateGraph(Hosted, context_schema=SearchContext)
+    host.add_node("search", build_graph(review=True))
+    host.add_edge(START, "search")
+    thread = Thread(host.compile(checkpointer=saver), world.context)
+    await thread.start()
+    facade = CollectionReviewGraph(world.context, checkpointer=saver)
+    (gate,) = await facade.agates()
+    with pytest.raises(InputError, match="in the program that started it"):
+        await facade.adecide(gate.gate_id, {"status": "approved"})
+    assert await facade.agates() == [gate]
+    await thread.answer(status="approved")
+    assert len(world.ingested()) == 6
+
+
+CHANGES: dict[str, Any] = {
+    "collection": {"collection_scope": "board"},
+    "question": {"question": "Which horses won in 1970?"},
+    "pages": {"results": []},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("is_together", [False, True])
+async def test_an_answer_to_what_was_changed_approves_nothing(
+    world: ReviewWorld, change: dict[str, Any], *, is_together: bool
+) -> None:
+    """Nobody was shown what it would be about; then it is asked."""
+    thread = thread_of(world)
+    await thread.start()
+    answer = {"status": "partial", "added_urls": [ADDED]}
+    if is_together:
+        with pytest.raises(InputError, match="before this review was asked"):
+            await thread.start(Command(resume=answer, update=change))
+        await thread.graph.aupdate_state(thread.config, None)
+    else:
+        await thread.graph.aupdate_state(thread.config, change)
+        with pytest.raises(InputError, match="waits for no answer"):
+            await thread.answer(**answer)
+    assert world.trigger.requests == []
+    asked = await thread.start(None)
+    assert asked.interrupts
+    await thread.answer(**answer)
+    assert world.ingested() == [ADDED]
+
+
+async def test_an_answer_that_names_what_was_changed_has_it_asked_anew(world: ReviewWorld) -> None:
+    """LangGraph leaves out an answer to an interrupt that is not there."""
+    thread = thread_of(world)
+    paused = await thread.start()
+    await thread.graph.aupdate_state(thread.config, {"collection_scope": "board"})
+    answer = {paused.interrupts[0].id: {"status": "approved"}}
+    asked = await thread.start(Command(resume=answer))
+    assert asked.interrupts[0].value["collection"] == "board"
+    assert world.trigger.requests == []
+
+
+@pytest.mark.parametrize("given", ["new", "ended"])
+async def test_an_answer_that_nobody_asked_for_is_refused(world: ReviewWorld, given: str) -> None:
+    """LangGraph would keep it for the next question, and a new thread could not be used."""
+    thread = thread_of(world)
+    if given == "ended":
+        await thread.start()
+        await thread.answer(status="rejected")
+    with pytest.raises(InputError, match="waits for no answer"):
+        await thread.answer(status="approved")
+    assert (await thread.start()).interrupts
+
+
+async def test_a_review_of_an_earlier_version_is_answered(world: ReviewWorld) -> None:
+    """Its id names the round alone, and what is masked of a question may have changed since."""
+    thread = thread_of(world)
+    await thread.start()
+    state = (await thread.graph.aget_state(thread.config)).values
+    (gate,) = world.store.gates.gates("local")
+    world.store.gates.withdraw("local", "thread")
+    former = replace(gate, gate_id=round_id("local", state), question="How do I [secret]?")
+    world.store.gates.open(former)
+    facade = CollectionReviewGraph(world.context, checkpointer=thread.graph.checkpointer)
+    await facade.adecide(former.gate_id, {"status": "approved"})
+    assert len(world.ingested()) == 6
 
 
 # What is told of it.

@@ -19,6 +19,8 @@ from collection_search.testing.search_adapter import rows
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
+    from collection_search import Settings
+
 pytestmark = pytest.mark.usefixtures("offline_index")
 
 QUESTION = {"question": "How do I cancel an asyncio task?", "collection_scope": "python"}
@@ -93,6 +95,19 @@ class Parent(TypedDict):
     question: str
     collection_scope: str
     summary: str
+
+
+@pytest.mark.parametrize("tenant", ["house", "other"])
+def test_a_tenant_in_configurable_is_the_settings_or_refused(
+    settings: Settings, tenant: str
+) -> None:
+    """The pages go to that one, so it may stand there."""
+    context = SearchContext(settings=settings.model_copy(update={"tenant": "house"}))
+    if tenant == "house":
+        assert graph.invoke(QUESTION, choosing(tenant_id=tenant), context=context)  # type: ignore[call-overload]
+    else:
+        with pytest.raises(ConfigError, match="does not choose the tenant"):
+            graph.invoke(QUESTION, choosing(tenant_id=tenant), context=context)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("is_node", [True, False], ids=["as a node", "called in a node"])

@@ -16,6 +16,7 @@ from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import PageDone
 from collection_search.contracts.search import ProviderSearchResult
 from collection_search.errors import InputError, ModelError, SearchProviderUnavailable
+from collection_search.graphs.collection_review import CollectionReviewGraph
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import ScriptedAdapter, ScriptedEmbedder
 from collection_search.testing.hostile_site.stand_in_pages import CHALLENGES, SCRIPTED
@@ -28,6 +29,59 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAGES = 5
+ASKED = {**INPUT, "collection_scope": "tea", "auto_ingest": True}
+
+
+def told(name: str, number: int = 1) -> ProviderSearchResult:
+    """Return a page whose text the provider gives."""
+    return ProviderSearchResult(
+        url=f"https://docs.example.com/{name}",
+        title="Cancel an asyncio task after a timeout",
+        snippet=f"How to cancel an asyncio task after a timeout, chapter {number}.",
+        content=f"How to cancel an asyncio task after a timeout, part {number}.",
+        source="docs",
+    )
+
+
+def filled(settings: Settings, pages: list[ProviderSearchResult], **more: Any) -> SearchContext:
+    """Return the context of a collection that a question has filled."""
+    adapter = ScriptedAdapter(pages)
+    context = SearchContext(settings=settings, embeddings=ScriptedEmbedder(), provider=adapter)
+    _, output = CollectionSearchGraph(context).run({**ASKED, **more})
+    assert output["ingestion"]
+    wait(str(output["ingestion"]["ticket"]), 60, context=context)
+    return context
+
+
+def test_a_text_that_comes_from_another_address_was_looked_at(settings: Settings) -> None:
+    """Two addresses have it, and only the second one is found again."""
+    context = filled(settings, [told("a"), told("b")])
+    again = context.model_copy(update={"provider": ScriptedAdapter([told("b")])})
+    report = refresh("tea", context=again)
+    assert (report.unchanged, report.not_looked_at) == ([told("a").url], [])
+
+
+def test_a_text_that_is_found_and_not_taken_was_not_looked_at(settings: Settings) -> None:
+    """The question takes one result, and another one is better now."""
+    context = filled(settings, [told("a")], auto_ingest_top_k=1)
+    pages = [told("a", 2), told("b", 3)]
+    pages[0].title = pages[0].snippet = "A timeout"
+    again = context.model_copy(update={"provider": ScriptedAdapter(pages)})
+    report = refresh("tea", context=again)
+    assert (report.new, report.not_looked_at) == ([told("b").url], [told("a").url])
+
+
+def test_all_that_a_person_approved_is_taken_again(settings: Settings) -> None:
+    """Also where that is more than the question would take by itself."""
+    pages = [told(f"{n}", n) for n in range(6)]
+    adapter = ScriptedAdapter(pages)
+    context = SearchContext(settings=settings, embeddings=ScriptedEmbedder(), provider=adapter)
+    reviews = CollectionReviewGraph(context)
+    asked = {**INPUT, "collection_scope": "tea", "auto_ingest_top_k": 3}
+    gate_id = reviews.run(asked)["request"]["gate_id"]  # type: ignore[index]
+    assert reviews.decide(gate_id, {"status": "approved"})["ingestion"]["count"] == 6  # type: ignore[index]
+    report = refresh("tea", context=context)
+    assert (len(report.unchanged), report.not_looked_at) == (6, [])
 
 
 class CountingPages(WebPages):

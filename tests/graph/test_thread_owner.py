@@ -126,6 +126,70 @@ async def test_a_namespace_in_the_call_hides_no_thread(settings: Settings, revie
     assert await waits(reviewed, owner)
 
 
+async def test_a_namespace_of_the_owner_hides_nothing(settings: Settings, reviewed: Graph) -> None:
+    """Outside of a node it means nothing: the thread is named, and the input is validated."""
+    owner, other = context_of(settings, "acme"), context_of(settings, "other")
+    place: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": "x"}}
+    with pytest.raises(InputError, match="nonsense: there is no such field"):
+        await reviewed.ainvoke({**QUESTION, "nonsense": 1}, place, context=owner)
+    await reviewed.ainvoke(QUESTION, place, context=owner)
+    with pytest.raises(InputError, match=REFUSED):
+        await reviewed.ainvoke(APPROVED, place, context=other)
+    assert await waits(reviewed, owner)
+    decided = await reviewed.ainvoke(APPROVED, place, context=owner)
+    assert decided["review"]["status"] == "approved"
+
+
+async def test_a_thread_that_is_named_beside_configurable(
+    settings: Settings, reviewed: Graph
+) -> None:
+    """LangGraph takes unknown keys of a config for such of `configurable`."""
+    owner, other = context_of(settings, "acme"), context_of(settings, "other")
+    beside: Any = {"thread_id": "t"}
+    await reviewed.ainvoke(QUESTION, beside, context=owner)
+    with pytest.raises(InputError, match=REFUSED):
+        await reviewed.ainvoke(APPROVED, beside, context=other)
+    assert await waits(reviewed, owner)
+    decided = await reviewed.ainvoke(APPROVED, beside, context=owner)
+    assert decided["review"]["status"] == "approved"
+
+
+async def test_a_checkpoint_that_names_no_owner_is_its_thread_s(
+    settings: Settings, reviewed: Graph
+) -> None:
+    """Neither a copy of one nor one that is not there has metadata."""
+    owner, other = context_of(settings, "acme"), context_of(settings, "other")
+    await reviewed.ainvoke(QUESTION, THREAD, context=owner)
+    unknown = str(uuid.UUID(int=6 << 76))
+    places = [{"configurable": {"thread_id": "t", "checkpoint_id": unknown}}]
+    history = [one async for one in reviewed.aget_state_history(THREAD)]
+    before = next(one for one in history if one.next == ("k_generate_strategy",))
+    places += [await reviewed.aupdate_state(before.config, None, as_node="__copy__")]
+    for place in cast("list[Any]", places):
+        for given in (QUESTION, None):
+            with pytest.raises(InputError, match=REFUSED):
+                await reviewed.ainvoke(given, place, context=other)
+            with pytest.raises(InputError, match=REFUSED):
+                reviewed.invoke(given, place, context=other)
+    assert isinstance(other.provider, ScriptedAdapter)
+    assert not other.provider.requests
+
+
+async def test_a_thread_of_the_same_name_belongs_to_a_host(
+    settings: Settings, reviewed: Graph
+) -> None:
+    """In a node that names no thread, LangGraph uses the checkpoints of the graph around."""
+    owner, other = context_of(settings, "acme"), context_of(settings, "other")
+    await reviewed.ainvoke(QUESTION, THREAD, context=owner)
+
+    async def ask(_: Told) -> dict[str, Any]:
+        return {"output": await reviewed.ainvoke(QUESTION, context=other)}
+
+    asked = await host_of(ask).ainvoke({"given": {}}, THREAD)
+    assert asked["__interrupt__"]
+    assert await waits(reviewed, owner)
+
+
 @pytest.mark.parametrize("where", ["metadata", "configurable"])
 async def test_a_host_has_a_tenant_id_of_its_own(
     settings: Settings, reviewed: Graph, where: str

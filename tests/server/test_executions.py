@@ -56,10 +56,11 @@ class FailingGates(SQLGates):
         return super().close(tenant_id, gate_id)
 
     def get(self, tenant_id: str, gate_id: str) -> Gate | None:
-        if self.failures:
+        gate = super().get(tenant_id, gate_id)
+        if gate is not None and self.failures:
             self.failures -= 1
             raise StoreError("The database is down.", retryable=True)
-        return super().get(tenant_id, gate_id)
+        return gate
 
 
 class WaitingReview(Servers):
@@ -288,12 +289,19 @@ async def test_a_review_that_was_decided_before_it_came_to_wait_goes_on_at_the_n
 async def test_a_review_that_cannot_be_closed_keeps_no_run_from_its_end(
     review: WaitingReview, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """After some sweeps have tried; what was ingested is told, and the review is closed later."""
+    """After some sweeps have tried; what was ingested is told, and the review is closed later.
+
+    Nor is the result lost when the store of the runs then refuses it once.
+    """
     gate = await review.begin()
     review.trigger.released.set()
     review.gates.refuses_closing = True
     await review.approve(gate)
-    await sweep(review.manager, times=RETRIES + 1)
+    await sweep(review.manager, times=RETRIES - 1)
+    review.store.refuses_output = True
+    await sweep(review.manager)
+    review.store.refuses_output = False
+    await sweep(review.manager)
     assert review.find(str(gate.thread_id)).status == "done"
     assert f"The review of the run {gate.thread_id} cannot be closed" in caplog.text
     review.gates.refuses_closing = False

@@ -39,13 +39,16 @@ def test_an_error_of_the_database_names_no_server(tmp_path: Path, url: str, plac
 
 
 def test_a_host_alone_is_hidden(tmp_path: Path) -> None:
-    """A plain word, such as `db`, is looked for in quotes, where errors name a host."""
+    """A plain word, such as `db`, only where errors name a host: a collection may have its name."""
     url = "postgresql://u:p@db.internal,db/x"
     places = Places(Settings(home=tmp_path, database_url=url))
     said = places.hide("failed to resolve host 'db.internal'; see mydb.internal, the db.")
     assert said == "failed to resolve host '(database server)'; see mydb.internal, the db."
     said = places.hide('connection to server at "db" (10.0.0.3), port 5432 failed; "dba" is not.')
     assert said == 'connection to server at "(database server)", port 5432 failed; "dba" is not.'
+    said = places.hide("- host: 'db', port: '5432'; There is no collection 'db', use \"db\".")
+    shown = "- host: '(database server)', port: '5432'; There is no collection 'db', use \"db\"."
+    assert said == shown
 
 
 @pytest.mark.parametrize("home", ["data", ".", "./data", "/srv/data", "/data"])

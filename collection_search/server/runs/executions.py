@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ class Execution:
     """How often the graph was begun."""
     change: RunChange | None = None
     """What became of the run; the store could not keep it yet."""
-    refused: int = 0
-    """How often a store refused that for another reason than an outage."""
+    refused: Counter[str] = field(default_factory=Counter)
+    """How often a store refused it for another reason than an outage: `run` or `gate`."""
 
     @property
     def may_retry(self) -> bool:

@@ -107,6 +107,19 @@ class GateStoreContract(GateListingContract):
         assert self.store.gates.close(MINE.tenant_id, "g1")
         assert not self.store.gates.close(MINE.tenant_id, "g1")
 
+    def test_open_gates_of_a_thread_are_withdrawn(self) -> None:
+        """But for the one to keep; decided ones and those of other threads and tenants stay."""
+        for name in ("g1", "g2", "g3"):
+            self._open(name, thread_id="one")
+        self._open("g4", thread_id="another")
+        self._open("g5", scope=THEIRS, thread_id="one")
+        self.store.gates.decide(MINE.tenant_id, "g2", decision_by())
+        assert self.store.gates.withdraw(MINE.tenant_id, "one", keep="g3") == 1
+        assert self._names(self.store.gates.gates(MINE.tenant_id)) == ["g2", "g3", "g4"]
+        assert self.store.gates.withdraw(MINE.tenant_id, "one") == 1
+        assert self.store.gates.withdraw(MINE.tenant_id, "none") == 0
+        assert self._names(self.store.gates.gates(THEIRS.tenant_id)) == ["g5"]
+
     def test_what_decides_nothing_is_refused(self) -> None:
         """An unknown gate, and a decision to decide later; the gate stays open."""
         with pytest.raises(InputError, match="g1"):
