@@ -19,7 +19,7 @@ from .shared.terminal import Screen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..contracts.refresh_report import CrawledAgain, RefreshReport
+    from ..contracts.refresh_report import AskedAgain, CrawledAgain, RefreshReport
 
 
 def refresh(
@@ -62,6 +62,8 @@ def refresh(
     for asked in report.questions:
         if asked.error:
             screen.warn(f"{asked.question!r} ended with {asked.outcome}: {asked.error}")
+        if asked.unreviewed:
+            screen.warn(_unreviewed_line(asked))
     for crawl in report.crawls:
         if crawl.error:
             screen.warn(f"The crawl of {', '.join(crawl.starts)} ended early: {crawl.error}")
@@ -99,6 +101,17 @@ def format_report(report: RefreshReport, *, limit: float | None = None) -> Itera
     if providers := sorted({asked.provider for asked in report.questions if asked.provider}):
         yield f"Searched: {', '.join(providers)}"
     yield from cost_line(report.cost_usd, limit=limit, is_complete=report.cost_complete, spared=[])
+
+
+def _unreviewed_line(asked: AskedAgain) -> str:
+    """Return how many pages wait for a person.
+
+    >>> from collection_search.contracts.refresh_report import AskedAgain
+    >>> _unreviewed_line(AskedAgain(question="Which tea?", outcome="x", unreviewed=["a", "b"]))
+    "'Which tea?' has 2 pages that no review has approved: use 'run --review'."
+    """
+    count = f"{len(asked.unreviewed)} page{'' if len(asked.unreviewed) == 1 else 's'}"
+    return f"{asked.question!r} has {count} that no review has approved: use 'run --review'."
 
 
 def _crawl_line(crawl: CrawledAgain) -> str:

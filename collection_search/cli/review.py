@@ -195,7 +195,7 @@ def _list(job: ReviewJob, collection: str | None) -> None:
 
 
 def _sweep(job: ReviewJob) -> None:
-    gates = asyncio.run(job.host.asweep())
+    gates, left = asyncio.run(_swept(job))
     if job.screen.as_json:
         rows: list[dict[str, Any]] = [
             {"gate_id": gate.gate_id, "collection": gate.collection, "review": gate.decision}
@@ -210,5 +210,17 @@ def _sweep(job: ReviewJob) -> None:
             job.screen.line(f"  what was not stored: {shell_command('ingest', 'failed', **where)}")
             asked = shell_command("ask", gate.question, **where)
             job.screen.line(f"  what it answers: {asked}")
-    if not gates:
+    for gate in left:
+        job.screen.warn(
+            f"{gate.gate_id} is past its deadline, but the program that asked for it keeps its run:"
+            " answer it there."
+        )
+    if not gates and not left:
         job.screen.note("No review is past its deadline.")
+
+
+async def _swept(job: ReviewJob) -> tuple[list[Gate], list[Gate]]:
+    """Return the reviews that were decided, and those of this machine that could not be."""
+    swept = await job.host.asweep()
+    open_ones = await job.host.agates() if job.is_local else []
+    return swept, [gate for gate in open_ones if gate.is_overdue(time.time())]

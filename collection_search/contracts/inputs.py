@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from .criteria import Criteria
 from .search import Identifier, Name, NormalizedQuery, NormalizedUrl
 from .state import QualityMode
-
-DEFAULT_TOP_K: Final = 10
-MAX_TOP_K: Final = 20
-"""Bounds of how many results a run ingests by itself."""
 
 
 class GraphInput(BaseModel):
@@ -49,10 +45,7 @@ class GraphInput(BaseModel):
         default=False, description="Ingest the best results without asking a person."
     )
     auto_ingest_top_k: int = Field(
-        default=DEFAULT_TOP_K,
-        ge=1,
-        le=MAX_TOP_K,
-        description="How many results are ingested at most.",
+        default=10, ge=1, le=20, description="How many results are ingested at most."
     )
     auto_ingest_min_score: float = Field(
         default=60.0,

@@ -20,6 +20,8 @@ class AskedAgain(BaseModel):
     cost_usd: float = 0.0
     """As far as it is known."""
     cost_complete: bool = True
+    unreviewed: list[str] = Field(default_factory=list)
+    """Pages that it would take by their scores, but whose review has not approved them."""
 
 
 class CrawledAgain(BaseModel):

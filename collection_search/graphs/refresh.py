@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts.collection import TenantScope
-from ..contracts.inputs import DEFAULT_TOP_K, MAX_TOP_K
+from ..contracts.page_choice import PageChoice
 from ..contracts.refresh_report import (
     AskedAgain,
     CrawledAgain,
@@ -18,6 +18,8 @@ from ..ports.collections import require_collection
 from ..runtime.concurrency import blocking, offload
 from ..settings.collection_embedder import restore_embedder
 from ..text.redaction import redact
+from ..text.urls import url_key
+from ..tools.criteria.refused_pages import reason_against
 from ..tools.ingest import engine_for
 from ..tools.ingestion.crawls import repeat_crawls
 from ..tools.ingestion.page_payers import paid_rules
@@ -54,10 +56,11 @@ async def arefresh(
 ) -> RefreshReport:
     """Return what is new, changed, unchanged, gone and failed since the collection was filled.
 
-    Its questions are asked again, unless `ask` is False, and what they find is ingested again.
-    Without questions nothing is searched. Its crawls look for new pages, unless `crawl` is False,
-    within their bounds: `max_pages` is for all runs of a crawl together. A page that was deleted
-    by itself does not come back that way.
+    Its questions are asked again, unless `ask` is False, and what they find is ingested again. Of a
+    question whose pages a review has chosen only these are, whatever their scores; the others are
+    in the report as `unreviewed`. Without questions nothing is searched. Its crawls look for new
+    pages, unless `crawl` is False, within their bounds: `max_pages` is for all runs of a crawl
+    together. A page that was deleted by itself comes back neither way.
 
     The ceiling of the cost is for all of this together. A page that it leaves unembedded stays as
     it was, and is among the failed ones.
@@ -170,6 +173,9 @@ async def _ask_again(
     """Ask a question as before; return how it ended and the ticket of its pages."""
     if context.provider is None and record.provider is not None:
         context = context.model_copy(update={"provider": record.provider})
+    approved = frozenset(record.url_keys) if record.is_reviewed else None
+    choice = PageChoice(approved, frozenset(record.removed))
+    context = context.model_copy(update={"page_choice": choice})
     shown = shown_record(record).question
     try:
         output = await _run(record, context, collection)
@@ -187,6 +193,7 @@ async def _ask_again(
         provider=(output["search"] or {}).get("provider"),
         cost_usd=telemetry.get("cost_usd", 0.0),
         cost_complete=telemetry.get("cost_complete", True),
+        unreviewed=_unreviewed(record, output),
     )
     return asked, receipt.get("ticket")
 
@@ -210,16 +217,24 @@ async def _run(record: QuestionRecord, context: SearchContext, collection: str) 
         "is_pdf": record.is_pdf,
         "criteria": record.criteria,
         "auto_ingest": True,
-        "auto_ingest_top_k": _taken_again(record),
+        "auto_ingest_top_k": record.auto_ingest_top_k or 10,
         "auto_ingest_min_score": record.auto_ingest_min_score,
     }
     return (await CollectionSearchGraph(context).arun(question))[1]
 
 
-def _taken_again(record: QuestionRecord) -> int:
-    """Return how many results a question takes: a person may have approved more than it would."""
-    wanted = max(record.auto_ingest_top_k or DEFAULT_TOP_K, len(record.url_keys))
-    return min(wanted, MAX_TOP_K)
+def _unreviewed(record: QuestionRecord, output: Mapping[str, Any]) -> list[str]:
+    """Return the results of a reviewed question that only a review could take."""
+    if not record.is_reviewed:
+        return []
+    known = {*record.url_keys, *record.removed}
+    return [
+        result["url"]
+        for result in output.get("results") or []
+        if result["embedding_rank_score"] >= (record.auto_ingest_min_score or 0)
+        and not reason_against(result)
+        and url_key(result["url"]) not in known
+    ]
 
 
 def _wait_for_all(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import QualityThresholdError
 from ..ranking.explanation import score_by_relevance
-from ..ranking.threshold import select_for_ingestion
+from ..ranking.threshold import Selection, select_for_ingestion
+from ..text.urls import url_key
 from ..tools.criteria.refused_pages import eligible_positions
 from ..tools.decisions.run_threshold import find_run_threshold
 from ..tools.ingestion.questions import record_question
@@ -22,8 +23,10 @@ from .receipts import (
 from .stage import StageRun, stage
 
 if TYPE_CHECKING:
+    from ..contracts.page_choice import PageChoice
     from ..contracts.state import CollectionSearchState, Outcome
     from ..contracts.updates import IngestUpdate
+    from ..ranking.adaptive import Threshold
 
 
 @stage("k_auto_ingest")
@@ -31,22 +34,14 @@ async def auto_ingest(state: CollectionSearchState, run: StageRun) -> IngestUpda
     """Return the ticket of the started ingestion, or why none was started."""
     results = state["results"]
     wanted = await find_run_threshold(run.context, state)
+    choice = run.context.page_choice
     try:
-        eligible = eligible_positions(results)
-        selection = select_for_ingestion(
-            [result["embedding_rank_score"] for result in results],
-            min_score=wanted.min_score,
-            fallback_score=wanted.fallback_score,
-            top_k=state["auto_ingest_top_k"],
-            scale=results[0]["explanation"]["scale"] if results else None,
-            pool_size=len(state["candidates"]),
-            pool_scores=[score_by_relevance(result) for result in results],
-            eligible=eligible,
-        )
+        selection = _select(state, wanted, choice)
     except QualityThresholdError as error:
         outcome: Outcome = "auto_ingest_failed_quality_threshold"
         return end_without_ingestion(state, run, outcome, error, threshold=wanted)
-    shared = run_provenance(run, approved_by="auto_ingest")
+    is_reviewed = choice.approved is not None
+    shared = run_provenance(run, approved_by="review" if is_reviewed else "auto_ingest")
     shared |= {"question": state["question"], "threshold": selection.threshold}
     items = ranked_items(
         [results[index] for index in selection.positions], state["candidates"], shared
@@ -58,7 +53,8 @@ async def auto_ingest(state: CollectionSearchState, run: StageRun) -> IngestUpda
     except Exception as error:  # noqa: BLE001 - a host's trigger may raise anything
         return end_without_ingestion(state, run, "auto_ingest_trigger_failed", error)
     keys = [item.url_key for item in request.items]
-    await record_question(run.context, request.scope, build_record(state, keys))
+    record = build_record(state, keys, is_reviewed=is_reviewed)
+    await record_question(run.context, request.scope, record)
     return {
         "ingestion": build_receipt(
             request,
@@ -78,3 +74,23 @@ async def auto_ingest(state: CollectionSearchState, run: StageRun) -> IngestUpda
             "cost_usd": 0.0,
         },
     }
+
+
+def _select(state: CollectionSearchState, wanted: Threshold, choice: PageChoice) -> Selection:
+    """Return the results to ingest. Raises QualityThresholdError where there are none."""
+    results = state["results"]
+    allowed = {n for n, result in enumerate(results) if choice.allows(url_key(result["url"]))}
+    if choice.approved is not None:  # whatever their scores
+        if not allowed:
+            raise QualityThresholdError("no page that was approved for this question was found")
+        return Selection(sorted(allowed), threshold=0.0, fallback_used=False)
+    return select_for_ingestion(
+        [result["embedding_rank_score"] for result in results],
+        min_score=wanted.min_score,
+        fallback_score=wanted.fallback_score,
+        top_k=state["auto_ingest_top_k"],
+        scale=results[0]["explanation"]["scale"] if results else None,
+        pool_size=len(state["candidates"]),
+        pool_scores=[score_by_relevance(result) for result in results],
+        eligible=[n for n in eligible_positions(results) if n in allowed],
+    )

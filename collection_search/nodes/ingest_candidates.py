@@ -60,6 +60,7 @@ def _request(state: IngestionState, run: StageRun) -> IngestionRequest:
         mask_asked(item, masks)
         for rank, page in enumerate(state["candidates"], start=1)
         for item in staged_items([page], {**shared, "rank": rank})
+        if run.context.page_choice.allows(item.url_key)
     ]
     question = items[0].provenance.get("question") if items else None
     return IngestionRequest(

@@ -97,7 +97,9 @@ def mask_asked(item: IngestionItem, masks: QuestionMask) -> IngestionItem:
     return replace(item, provenance={**item.provenance, **facts})
 
 
-def build_record(state: Mapping[str, Any], url_keys: Iterable[str]) -> QuestionRecord:
+def build_record(
+    state: Mapping[str, Any], url_keys: Iterable[str], *, is_reviewed: bool
+) -> QuestionRecord:
     """Return what is needed to ask a run's question again; `url_keys`: of the pages chosen."""
     return QuestionRecord(
         question=state["question"],
@@ -110,6 +112,7 @@ def build_record(state: Mapping[str, Any], url_keys: Iterable[str]) -> QuestionR
         is_pdf=state.get("is_pdf"),
         criteria=state.get("criteria") or [],
         url_keys=list(url_keys),
+        is_reviewed=is_reviewed,
     )
 
 

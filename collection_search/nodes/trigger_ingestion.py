@@ -54,7 +54,8 @@ async def trigger_ingestion(state: CollectionSearchState, run: StageRun) -> Trig
         ended = end_without_ingestion(state, run, "auto_ingest_trigger_failed", error)
         return {**ended, "review": review}
     keys = [item.url_key for item in request.items]
-    await record_question(run.context, request.scope, build_record(state, keys))
+    record = build_record(state, keys, is_reviewed=review["gate_id"] is not None)
+    await record_question(run.context, request.scope, record)
     return {
         "ingestion": build_receipt(
             request, ticket, threshold_reason=threshold.reason if threshold else None

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field, InstanceOf, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from ..contracts.page_choice import PageChoice
 from ..ports import IngestionTrigger, PageReader, SearchMetrics, SpanSink, Storage
 from ..ports.http_client import HttpClient
 from ..ports.usage import UsageStore
@@ -66,6 +67,8 @@ class RunChoices(RunIdentity):
     """False: a run whose chat model refuses the key ends with that error before it searches."""
     asks_anew: SkipJsonSchema[bool] = False
     """True: cached answers are not used again."""
+    page_choice: SkipJsonSchema[InstanceOf[PageChoice]] = PageChoice()
+    """The pages that may be ingested, where a refresh asks a question again."""
 
     @field_validator("ensemble")
     @classmethod

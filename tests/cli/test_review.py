@@ -9,10 +9,12 @@ import shlex
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.decided_reviews import open_gate, shown_page
 from support.loopback_site import LoopbackSite, article, essay
 from support.scripted_world import QUESTION
 
@@ -331,6 +333,20 @@ def test_the_sweep_applies_each_policy(
     assert command("review", "--sweep", "--json").json == {"swept": []}
     command("worker", "--once")
     assert bool(stored()) == (expected == "ingested")
+
+
+def test_a_sweep_names_what_another_program_must_decide(command: Invoke) -> None:
+    """Its run is in checkpoints of its own, so that nothing here can go on with it."""
+    home = Path(os.environ["COLLECTION_SEARCH_HOME"])
+    home.mkdir(exist_ok=True)
+    store = SQLiteStore(home / "collections.db")
+    store.gates.open(replace(open_gate("elsewhere", [shown_page("a", 70)]), deadline=1.0))
+    store.close()
+    ended = command("review", "--sweep")
+    assert ended.code == 0
+    assert "elsewhere is past its deadline" in ended.err
+    assert "answer it there" in ended.err
+    assert "No review is past" not in ended.err
 
 
 @pytest.mark.parametrize("policy", ["approve", "reject", "keep_pending"])

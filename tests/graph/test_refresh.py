@@ -17,6 +17,7 @@ from collection_search.contracts.ingestion import PageDone
 from collection_search.contracts.search import ProviderSearchResult
 from collection_search.errors import InputError, ModelError, SearchProviderUnavailable
 from collection_search.graphs.collection_review import CollectionReviewGraph
+from collection_search.graphs.universal_ingestion import UniversalIngestionGraph
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import ScriptedAdapter, ScriptedEmbedder
 from collection_search.testing.hostile_site.stand_in_pages import CHALLENGES, SCRIPTED
@@ -71,17 +72,85 @@ def test_a_text_that_is_found_and_not_taken_was_not_looked_at(settings: Settings
     assert (report.new, report.not_looked_at) == ([told("b").url], [told("a").url])
 
 
-def test_all_that_a_person_approved_is_taken_again(settings: Settings) -> None:
-    """Also where that is more than the question would take by itself."""
+def reviewed(settings: Settings, *approved: int) -> tuple[SearchContext, list[str]]:
+    """Return the context of a collection with these of six pages, and the addresses of all."""
     pages = [told(f"{n}", n) for n in range(6)]
     adapter = ScriptedAdapter(pages)
     context = SearchContext(settings=settings, embeddings=ScriptedEmbedder(), provider=adapter)
+    urls = [page.url for page in pages]
+    review(context, [urls[n] for n in approved])
+    return context, urls
+
+
+def review(context: SearchContext, approved: list[str]) -> None:
+    """Ask the question with a review that approves these pages."""
     reviews = CollectionReviewGraph(context)
-    asked = {**INPUT, "collection_scope": "tea", "auto_ingest_top_k": 3}
-    gate_id = reviews.run(asked)["request"]["gate_id"]  # type: ignore[index]
-    assert reviews.decide(gate_id, {"status": "approved"})["ingestion"]["count"] == 6  # type: ignore[index]
+    request = reviews.run({**INPUT, "collection_scope": "tea", "auto_ingest_top_k": 3})["request"]
+    assert request is not None
+    decision = {"status": "partial", "approved_urls": approved}
+    ingested = reviews.decide(request["gate_id"], decision)["ingestion"]
+    assert ingested is not None
+    assert ingested["count"] == len(approved)
+
+
+def test_only_what_a_review_has_approved_is_taken_again(settings: Settings) -> None:
+    """However many these are and whatever they score; that others were found is told."""
+    context, urls = reviewed(settings, 0, 1, 2, 3)
+    for _ in range(2):  # the second time goes by what the first one stored
+        report = refresh("tea", context=context)
+        assert (report.unchanged, report.new, report.not_looked_at) == (urls[:4], [], [])
+        assert sorted(report.questions[0].unreviewed) == urls[4:]
+
+
+def test_what_one_of_several_reviews_has_approved_is_taken_again(settings: Settings) -> None:
+    """Another round, or the same question once more."""
+    context, urls = reviewed(settings, 0, 1)
+    review(context, urls[2:3])
     report = refresh("tea", context=context)
-    assert (len(report.unchanged), report.not_looked_at) == (6, [])
+    assert (report.unchanged, report.not_looked_at) == (urls[:3], [])
+
+
+def test_nothing_else_comes_where_no_approved_page_is_found(settings: Settings) -> None:
+    """The question says so."""
+    context, urls = reviewed(settings, 0)
+    again = context.model_copy(update={"provider": ScriptedAdapter([told("9", 9)])})
+    report = refresh("tea", context=again)
+    assert (report.new, report.not_looked_at) == ([], urls[:1])
+    assert "no page that was approved" in str(report.questions[0].error)
+    assert report.questions[0].unreviewed == [told("9").url]
+
+
+def test_a_page_that_was_deleted_by_itself_is_not_brought_back(settings: Settings) -> None:
+    """Until the question is asked by somebody and takes it."""
+    context = filled(settings, [told("a"), told("b", 2)])
+    store = run_blocking(context.storage())
+    scope = TenantScope("local", "tea")
+    assert store.collections.delete_document(scope, url_key(told("a").url))
+    for _ in range(2):
+        report = refresh("tea", context=context)
+        assert (report.unchanged, report.new) == ([told("b").url], [])
+    _, output = CollectionSearchGraph(context).run(ASKED)
+    assert output["ingestion"]
+    wait(str(output["ingestion"]["ticket"]), 60, context=context)
+    assert refresh("tea", context=context).unchanged == [told("a").url, told("b").url]
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_search_without_ranking_brings_back_no_deleted_page(
+    settings: Settings, *, is_deleted: bool
+) -> None:
+    """As a question does not."""
+    adapter = ScriptedAdapter([told("a"), told("b", 2)])
+    context = SearchContext(settings=settings, embeddings=ScriptedEmbedder(), provider=adapter)
+    given = {"source": "search", "query": "asyncio timeout", "collection_scope": "tea"}
+    output = UniversalIngestionGraph(context).run({**given, "mode": "acquire_and_ingest"})
+    assert output["ingestion"]
+    wait(str(output["ingestion"]["ticket"]), 60, context=context)
+    if is_deleted:
+        store = run_blocking(context.storage())
+        store.collections.delete_document(TenantScope("local", "tea"), url_key(told("a").url))
+    report = refresh("tea", context=context)
+    assert (report.unchanged, report.new) == ([told("a").url, told("b").url][is_deleted:], [])
 
 
 class CountingPages(WebPages):

@@ -76,7 +76,7 @@ async def start_ingestion(
         raise IngestError(cause["message"] if cause else "There are no pages to ingest.")
     if run is not None and run.output is not None:
         asked = {**run.given, "strategy": run.output["strategy"]}
-        record = build_record(asked, map(url_key, order.urls))
+        record = build_record(asked, map(url_key, order.urls), is_reviewed=True)
         if not any(map(is_masked, (record.question, record.purpose, *record.criteria))):
             await record_question(context, TenantScope(caller.tenant, order.collection), record)
     return view_ticket(await _find_ticket(runs, caller, receipt["ticket"]), places)

@@ -94,6 +94,10 @@ class NarrowingContract(StoreContract):
             ({"metadata": {"year": True}}, set()),
             ({"metadata": {"checked": True}}, {1}),
             ({"metadata": {'a"b.c[0]': "odd"}}, {1}),
+            ({"metadata": {"tags": "green"}}, {0, 2}),
+            ({"metadata": {"tags": ["black", 7.0]}}, {0, 1}),
+            ({"metadata": {"tags": "[]"}}, set()),
+            ({"metadata": {"tags": "x"}}, set()),
             ({"metadata": {"provider": "langchain"}}, set()),
             ({"source": "notes.txt"}, {0}),
             ({"provider": "me"}, {1}),
@@ -109,11 +113,17 @@ class NarrowingContract(StoreContract):
     ) -> None:
         """By its own names, and by those that pages have."""
         own: list[dict[str, Any]] = [
-            {"mood": "calm", "year": 2026, "source": "notes.txt", "is_pdf": True}
+            {
+                "mood": "calm",
+                "year": 2026,
+                "source": "notes.txt",
+                "is_pdf": True,
+                "tags": ["green", 7],
+            }
             | {"published_date": "2026-01-31T08:00:00Z"},
             {"mood": "merry", "checked": True, 'a"b.c[0]': "odd", "provider": "me"}
-            | {"published_date": "2025-12-24", "is_pdf": False},
-            {"published_date": "some day"},
+            | {"published_date": "2025-12-24", "is_pdf": False, "tags": ["black", {"x": "x"}]},
+            {"published_date": "some day", "tags": "green"},
         ]
         for n, metadata in enumerate(own):
             facts = {OWN_METADATA: metadata, "provider": OWN_PROVIDER}

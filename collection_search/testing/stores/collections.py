@@ -284,6 +284,23 @@ class CollectionStoreContract(
         assert self.store.collections.forget_question(MINE, "Why?")
         assert self.store.collections.questions(MINE) == [first]
 
+    def test_a_deleted_page_is_remembered_by_its_questions(self) -> None:
+        """If it was there, and until the question brings it again; what a review approved stays."""
+        remember = self.store.collections.remember_question
+        asked = QuestionRecord(question="Which tea?", url_keys=["example.com/c"], is_reviewed=True)
+        remember(MINE, asked)
+        self.store.collections.replace_document(MINE, document("a"), chunks("tea"))
+        key = document("a").url_key
+        for name in (key, key, "example.com/never"):
+            self.store.collections.delete_document(MINE, name)
+        remember(MINE, asked.model_copy(update={"url_keys": ["example.com/b"]}))
+        (record,) = self.store.collections.questions(MINE)
+        assert record.removed == [key]
+        assert record.url_keys == ["example.com/b", "example.com/c"]
+        remember(MINE, asked.model_copy(update={"url_keys": [key], "is_reviewed": False}))
+        (record,) = self.store.collections.questions(MINE)
+        assert (record.removed, record.url_keys) == ([], [key])
+
     def test_writers_do_not_disturb_each_other(self, tmp_path: Path) -> None:
         """Two handles can write at the same time, and readers see whole documents."""
         other = self._reopened(tmp_path)

@@ -20,7 +20,8 @@ def _has_fact(name: str, values: str) -> str:
     return f"""EXISTS (
         SELECT 1 FROM jsonb_each({facts}) AS had,
             jsonb_array_elements(({values})::text::jsonb) AS wanted
-        WHERE had.key = {name} AND had.value = wanted.value)"""
+        WHERE had.key = {name} AND (had.value = wanted.value
+            OR (jsonb_typeof(had.value) = 'array' AND had.value @> wanted.value)))"""
 
 
 _DIALECT: Final = FilterDialect(

@@ -20,21 +20,13 @@ _REMEMBER: Final = """
     ON CONFLICT (collection_id, starts) DO UPDATE SET
         rules = excluded.rules, last_run_at = excluded.last_run_at
 """
-_IS_KNOWN: Final = """(
-    EXISTS (SELECT 1 FROM ledger WHERE ledger.collection_id = crawls.collection_id
-        AND ledger.url_key = {key} AND state != 'retired')
-    OR EXISTS (SELECT 1 FROM documents WHERE documents.collection_id = crawls.collection_id
-        AND documents.url_key = {key})
-)"""
-_LIST: Final = f"""
-    SELECT *, (SELECT json_group_array(value) FROM json_each(rules, '$.url_keys')
-        WHERE {_IS_KNOWN.format(key="json_each.value")}) AS url_keys
-    FROM crawls WHERE collection_id = ? ORDER BY first_run_at, id
-"""
-_WITHOUT: Final = f"""
-    SELECT id, rules FROM crawls
-    WHERE collection_id = :collection AND ({_IS_KNOWN.format(key=":key")}
-        OR EXISTS (SELECT 1 FROM addresses WHERE collection_id = :collection AND url_key = :key))
+_LIST: Final = """
+    SELECT *, (SELECT json_group_array(value) FROM json_each(rules, '$.url_keys') WHERE
+        EXISTS (SELECT 1 FROM ledger WHERE ledger.collection_id = crawls.collection_id
+            AND ledger.url_key = json_each.value AND state != 'retired')
+        OR EXISTS (SELECT 1 FROM documents WHERE documents.collection_id = crawls.collection_id
+            AND documents.url_key = json_each.value)
+    ) AS url_keys FROM crawls WHERE collection_id = ? ORDER BY first_run_at, id
 """
 
 
@@ -68,14 +60,3 @@ def forget_crawl(connection: Connection, collection: int | None, starts: Sequenc
     connection.enable_secure_delete()
     statement = "DELETE FROM crawls WHERE collection_id = ? AND starts = ?"
     return connection.execute(statement, (collection, to_json([*starts]))).rowcount > 0
-
-
-def exclude_page(connection: Connection, collection: int | None, url_key: str) -> None:
-    """Note with each crawl that the page is to be deleted, if the collection has it."""
-    of = {"collection": collection, "key": url_key}
-    for row in connection.execute(_WITHOUT, of).fetchall():
-        rules = json.loads(row["rules"])
-        if url_key not in rules["removed"]:
-            rules["removed"].append(url_key)
-            change = "UPDATE crawls SET rules = ? WHERE id = ?"
-            connection.execute(change, (to_json(rules), row["id"]))

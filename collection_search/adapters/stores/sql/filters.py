@@ -36,6 +36,7 @@ class FilterDialect(NamedTuple):
     """Returns the condition that a fact by this name has one of these values, both parameters.
 
     The facts are the caller's metadata, else the provenance. 1 and 1.0 are equal, 1 and true not.
+    Of a list one of its values counts.
     """
 
 

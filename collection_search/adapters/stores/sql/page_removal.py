@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
 from .addresses import delete_page
-from .crawls import exclude_page
+from .documents import to_json
 from .page_relations import find_ways
 from .staging import delete_unused_texts, dropping_kept_texts
 
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
     from ....contracts.collection import TenantScope
     from .connection import Connection
 
+_RECORDS: Final = {"questions": "record", "crawls": "rules"}
+"""What a refresh repeats, with the column of JSON."""
+_IS_KNOWN: Final = """
+    SELECT EXISTS (SELECT 1 FROM ledger
+            WHERE collection_id = :collection AND url_key = :key AND state != 'retired')
+        OR EXISTS (SELECT 1 FROM documents WHERE collection_id = :collection AND url_key = :key)
+        OR EXISTS (SELECT 1 FROM addresses WHERE collection_id = :collection AND url_key = :key)
+"""
 _ITS_SESSIONS: Final = "sessions WHERE tenant_id = :tenant AND collection = :name"
 _CANDIDATES: Final = f"session_candidates WHERE session_id IN (SELECT id FROM {_ITS_SESSIONS})"
 
@@ -28,8 +37,22 @@ def delete_by_hand(
     """
     pages = [*find_ways(connection, collection, url_key), url_key]
     for page in pages:
-        exclude_page(connection, collection, page)
+        _exclude(connection, {"collection": collection, "key": page})
     return [_delete_rows(connection, scope, collection, page) for page in pages][-1]
+
+
+def _exclude(connection: Connection, of: Mapping[str, Any]) -> None:
+    """Note with each question and crawl that the page is deleted, if the collection has it."""
+    if not connection.execute(_IS_KNOWN, of).fetchone()[0]:
+        return
+    for table, column in _RECORDS.items():
+        query = f"SELECT id, {column} AS record FROM {table} WHERE collection_id = :collection"
+        for row in connection.execute(query, of).fetchall():
+            record = json.loads(row["record"])
+            if of["key"] not in record.setdefault("removed", []):
+                record["removed"].append(of["key"])
+                change = f"UPDATE {table} SET {column} = ? WHERE id = ?"
+                connection.execute(change, (to_json(record), row["id"]))
 
 
 def _delete_rows(

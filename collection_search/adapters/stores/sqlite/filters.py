@@ -23,13 +23,19 @@ _DIGITS: Final = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
 
 
 def _has_fact(name: str, values: str) -> str:
-    same = (
-        "had.atom IS wanted.atom AND (had.type = wanted.type OR"
-        " (had.type IN ('integer', 'real') AND wanted.type IN ('integer', 'real')))"
-    )
+    several = "json_each(CASE had.type WHEN 'array' THEN had.value ELSE '[]' END) AS one"
     return f"""EXISTS (
         SELECT 1 FROM json_each({_FACTS}) AS had, json_each({values}) AS wanted
-        WHERE had.key = {name} AND {same})"""
+        WHERE had.key = {name} AND ({_is_wanted("had")}
+            OR EXISTS (SELECT 1 FROM {several} WHERE {_is_wanted("one")})))"""
+
+
+def _is_wanted(found: str) -> str:
+    numbers = "('integer', 'real')"
+    return (
+        f"({found}.atom IS wanted.atom AND ({found}.type = wanted.type"
+        f" OR ({found}.type IN {numbers} AND wanted.type IN {numbers})))"
+    )
 
 
 _DIALECT: Final = FilterDialect(

@@ -1,0 +1,27 @@
+"""The pages that a question may bring into its collection when it is asked again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+
+class PageChoice(NamedTuple):
+    """Keys of pages: those that were approved, and those that were deleted by hand."""
+
+    approved: AbstractSet[str] | None = None
+    """None where nobody has chosen: all may come."""
+    removed: AbstractSet[str] = frozenset()
+
+    def allows(self, url_key: str) -> bool:
+        """Return whether a page may come.
+
+        >>> [PageChoice({"a", "b"}, {"b"}).allows(key) for key in "abc"]
+        [True, False, False]
+        >>> PageChoice().allows("a")
+        True
+        """
+        is_approved = self.approved is None or url_key in self.approved
+        return is_approved and url_key not in self.removed
