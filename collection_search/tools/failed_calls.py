@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from .. import errors
 from ..contracts.functions import FunctionResult
-from ..errors import CollectionSearchError, UnknownCollectionError
+from ..errors import CollectionSearchError, FetchError, UnknownCollectionError
 from ..runtime.failure_log import log_failure
 from ..text.redaction import error_message
 from ..text.untrusted import neutralize_line
@@ -21,6 +21,9 @@ logger = logging.getLogger(__name__)
 
 _OUR_EXAMPLE: Final = re.compile(r"(https://(?:search\.)?example\.com(?:/page)?)(?=[\s,;]|\.?$)")
 """How our own messages show the form of an address; the name is reserved (RFC 2606)."""
+
+_UNKNOWN_NAME: Final = "Check the name of the site, or try again later."
+"""A name that nobody knows may be wrong, or the name service fails for a while."""
 
 
 def failed_call(error: BaseException) -> FunctionResult:
@@ -41,7 +44,10 @@ def describe_failure(error: BaseException) -> str:
         known = f"Known: {', '.join(error.known)}." if error.known else "There is no other yet."
         return neutralize_line(f"There is no collection {error.collection!r}. {known}")
     if isinstance(error, CollectionSearchError):
-        return _with_advice(_neutralized(error_message(error)), getattr(error, "retryable", None))
+        message = _neutralized(error_message(error))
+        if isinstance(error, FetchError) and error.reason == "dns_failed" and not error.retryable:
+            return f"{_as_sentence(message)} {_UNKNOWN_NAME}"
+        return _with_advice(message, getattr(error, "retryable", None))
     log_failure(logger, "a function call failed", error, level=logging.ERROR)
     return f"something unexpected failed ({type(error).__name__}). The log has the cause."
 
@@ -74,7 +80,11 @@ def _neutralize_part(text: str) -> str:
 
 
 def _with_advice(message: str, may_retry: bool | None) -> str:  # noqa: FBT001 - of three values
-    end = "" if message.endswith((".", "!", "?", "…")) else "."
+    said = _as_sentence(message)
     if may_retry is None:
-        return f"{message}{end}"
-    return f"{message}{end} {'It may work later.' if may_retry else 'The same call fails again.'}"
+        return said
+    return f"{said} {'It may work later.' if may_retry else 'The same call fails again.'}"
+
+
+def _as_sentence(message: str) -> str:
+    return message if message.endswith((".", "!", "?", "…")) else f"{message}."

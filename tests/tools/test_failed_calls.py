@@ -30,6 +30,11 @@ URL_FORM = "not an absolute http(s) URL with a host, such as https://example.com
         (SearchProviderBadResponse("No JSON"), "No JSON. The same call fails again."),
         (FetchError("No answer", reason="too_slow"), "No answer. It may work later."),
         (FetchError("Gone", reason="gone"), "Gone. The same call fails again."),
+        (FetchError("No name", reason="dns_failed"), "No name. It may work later."),
+        (
+            FetchError("No name", reason="dns_failed", retryable=False),
+            "No name. Check the name of the site, or try again later.",
+        ),
         (
             UnknownCollectionError("Tenant 'acme' has none", collection="a", known=("b", "c")),
             "There is no collection 'a'. Known: b, c.",
