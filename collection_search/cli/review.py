@@ -24,6 +24,7 @@ from .shared.context_options import (
     review_options,
     search_context,
 )
+from .shared.near_names import refuse_swallowed
 from .shared.next_steps import shell_command
 from .shared.review_decision import (
     build_decision,
@@ -54,13 +55,18 @@ def review(
         list[str] | None,
         typer.Option(
             metavar="NUMBERS",
+            callback=refuse_swallowed,
             help="Candidates to ingest: all, none, or numbers such as 1,3-5; may be repeated.",
         ),
     ] = None,
     reject: Annotated[bool, typer.Option("--reject", help="Ingest nothing.")] = False,
     add: Annotated[
         list[str] | None,
-        typer.Option(metavar="URL", help="A further page to ingest; may be repeated."),
+        typer.Option(
+            metavar="URL",
+            callback=refuse_swallowed,
+            help="A further page to ingest; may be repeated.",
+        ),
     ] = None,
     comment: Annotated[str | None, typer.Option(help="Why; it is kept.")] = None,
     approver: Annotated[
