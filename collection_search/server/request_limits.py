@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from ..resilience.rate_limit import RateLimiter
+from .access import Role
 from .asgi import is_of_process, path_of, refuse
 
 if TYPE_CHECKING:
@@ -17,19 +18,24 @@ if TYPE_CHECKING:
     from ..settings import Settings
     from .access import Caller
 
-_STARTING: Final = frozenset((
-    "runs", "stream", "wait", "batch", "commands", "resume", "decision", "ingestions",
-    "retry", "refresh", "coverage", "ask", "mcp", "crons",
-))  # fmt: skip
-"""Last part of the paths to which a POST starts work that costs money or time."""
+_STARTING: Final = {
+    "ask": Role.viewer,
+    **dict.fromkeys(
+        ("runs", "stream", "wait", "batch", "commands", "resume", "decision", "ingestions",
+         "retry", "refresh", "coverage", "mcp", "crons"),
+        Role.reviewer,
+    ),
+}  # fmt: skip
+"""Last part of the paths to which a POST starts work that costs money or time, with the role that
+it needs."""
 _MINUTE_S: Final = 60.0
 
 
 class RequestLimits:
     """A middleware that answers 429 to a tenant whose callers ask too often.
 
-    Up to a minute's requests may come at once. Without tokens everybody is the operator, who is not
-    limited.
+    Up to a minute's requests may come at once. What the caller's role forbids is a request, but no
+    run. Without tokens everybody is the operator, who is not limited.
     """
 
     def __init__(
@@ -48,7 +54,7 @@ class RequestLimits:
         """Answer a request, or pass it on."""
         caller: Caller | None = scope.get("state", {}).get("caller")
         if self._is_on and caller is not None and not is_of_process(scope):
-            wait_s = self._wait_s(caller.tenant, starts=starts_work(scope))
+            wait_s = self._wait_s(caller.tenant, starts=starts_work(scope, caller.role))
             if wait_s > 0:
                 left = str(math.ceil(wait_s))
                 said = f"Too many requests of this tenant: ask again in {left} s."
@@ -69,9 +75,10 @@ class RequestLimits:
         return self._limiters[key]
 
 
-def starts_work(scope: Scope) -> bool:
-    """Return whether the request starts a run, an ingestion or an answer."""
+def starts_work(scope: Scope, role: Role) -> bool:
+    """Return whether the request starts a run, an ingestion or an answer, as the role permits."""
     if scope["type"] != "http":
         return True
     parts = path_of(scope).rstrip("/").split("/")
-    return scope["method"] == "POST" and (parts[-1] in _STARTING or parts[1:2] == ["a2a"])
+    needed = Role.reviewer if parts[1:2] == ["a2a"] else _STARTING.get(parts[-1])
+    return scope["method"] == "POST" and needed is not None and role >= needed

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fastapi import FastAPI, Request  # noqa: TC002 - routes are made of their annotations
-from support.server_app import app_with, client_of
+from support.server_app import app_with, client_of, issue, routes_of
 
 from collection_search.server.access import Caller, Role
 from collection_search.server.body_limit import MAX_BYTES, MAX_BYTES_OF_HOST
@@ -102,9 +102,15 @@ class Asked:
         self.clock = Clock()
         self.limits = RequestLimits(answers, settings=settings, clock=self.clock)
 
-    async def ask(self, tenant: str, path: str = "/app/api/me", method: str = "GET") -> int:
+    async def ask(
+        self,
+        tenant: str,
+        path: str = "/app/api/me",
+        method: str = "GET",
+        role: Role = Role.reviewer,
+    ) -> int:
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
-            scope["state"] = {"caller": Caller(tenant, "ann", Role.reviewer)}
+            scope["state"] = {"caller": Caller(tenant, "ann", role)}
             await self.limits(scope, receive, send)
 
         async with client_of(app) as client:
@@ -152,6 +158,33 @@ async def test_runs_have_a_limit_of_their_own(asked: Asked, path: str) -> None:
     assert asked.answer.headers["retry-after"] == "30"
     assert await asked.ask("acme") == 200
     assert await asked.start(path="/app/api/runs/some/cancel") == 200
+
+
+async def test_a_forbidden_run_is_no_run_of_the_tenant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A viewer may ask a collection; what else he tries leaves the minute's run to others."""
+    app = app_with(
+        monkeypatch, SERVER_AUTH="true", SERVER_RUNS_PER_MINUTE="1", SERVER_REQUESTS_PER_MINUTE="90"
+    )
+    viewer, reviewer = issue("vic", Role.viewer), issue("ann", Role.reviewer)
+    posts = [path for method, path in routes_of(app) if method == "POST"]
+    async with client_of(app, viewer) as vic, client_of(app, reviewer) as ann:
+        codes = {path: (await vic.post(path)).status_code for path in posts}
+        assert {path: code for path, code in codes.items() if code != 403} == {
+            "/app/api/estimate": 415,
+            "/app/api/collections/some/ask": 415,
+        }
+        assert (await ann.post("/app/api/runs")).status_code == 429
+
+
+async def test_a_viewer_does_not_use_up_the_runs(asked: Asked) -> None:
+    """Questions to a collection are his; the rest is refused, and counts as a request alone."""
+    for path in ("/app/api/runs", "/threads/t/runs/stream", "/a2a/some"):
+        codes = [await asked.ask("acme", path, "POST", Role.viewer) for _ in range(3)]
+        assert codes == [200] * 3  # the middleware passes it on, and the route refuses it
+    assert [await asked.start() for _ in range(3)] == [200, 200, 429]
+    question = "/app/api/collections/py/ask"
+    codes = [await asked.ask("other", question, "POST", Role.viewer) for _ in range(3)]
+    assert codes == [200, 200, 429]
 
 
 async def test_the_operator_is_not_limited(tmp_path: Path) -> None:

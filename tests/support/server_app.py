@@ -45,7 +45,13 @@ def issue(user: str, role: Role, tenant: str = "acme") -> str:
 
 
 def routes_of(app: FastAPI) -> Iterator[tuple[str, str]]:
-    """Yield method and path of each route, with a value in the place of each parameter."""
+    """Yield method and path of each route, with a value in the place of each parameter.
+
+    Those of included routers are in the description of the API.
+    """
+    for path, methods in app.openapi()["paths"].items():
+        for method in methods:
+            yield method.upper(), PARAMETER.sub("some", path)
     for route in app.routes:
         if isinstance(route, Route):
             for method in sorted(route.methods or ()):
