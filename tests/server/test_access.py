@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = "cs_" + "x" * 43
 OPEN = {
-    ("GET", "/app/api/health"): 200,
+    ("GET", "/app/api/health"): 503,  # it has not started
     ("HEAD", "/app/api/health"): 405,
     ("GET", "/app"): 307,
     ("GET", "/app/some"): 404,

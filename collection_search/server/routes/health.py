@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from ... import __version__
 from ...runtime.concurrency import offload
 from ..access import Operator  # noqa: TC001 - FastAPI reads it
+from ..runs.current import Runs  # noqa: TC001
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -17,8 +18,11 @@ router = APIRouter(tags=["health"])
 
 
 @router.get("/health")
-async def health() -> dict[str, str]:
-    """Return `ok` and the version; needs no token."""
+async def health(_: Runs) -> dict[str, str]:
+    """Return `ok` and the version; needs no token. Its status is 503 until the server has started.
+
+    Neither database nor provider is asked.
+    """
     return {"status": "ok", "version": __version__}
 
 
