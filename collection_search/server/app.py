@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import RedirectResponse
 
-from ..context import SearchContext
 from ..settings.process_defaults import process_settings
 from .app_tasks import AppTasks
 from .asgi import API, PAGE
 from .lifespan import serve_runs
 from .middleware import protect
+from .opened import own_context
 from .page_files import mount_page
 from .problems import answer_problems
 from .refreshes import Refreshes
@@ -30,15 +30,19 @@ from .routes import (
     settings,
 )
 
+if TYPE_CHECKING:
+    from ..context import SearchContext
+
 
 def create_app(context: SearchContext | None = None, *, owns_process: bool = False) -> FastAPI:
     """Return the app, alone or for `http.app` of a LangGraph server. Raises ConfigError.
 
-    `context` has the host's settings and ports for all runs, by default those of the process. With
+    `context` has the host's settings and ports for all runs, by default those of the process; its
+    `tenant_id` is the tenant of all callers, and refused where tokens name theirs. With
     `owns_process` the app is all that the process does. A page for its OpenAPI would load scripts
     from elsewhere, so there is none.
     """
-    base = context or SearchContext()
+    base = own_context(context)
     app = FastAPI(
         title="Collection Search",
         docs_url=None,

@@ -9,6 +9,7 @@ from pydantic import AfterValidator
 
 from ..context import SearchContext
 from ..contracts.collection import TenantScope
+from ..errors import ConfigError
 from ..ports.collections import require_collection
 from ..runtime.concurrency import offload
 from .collection_paths import decode_name
@@ -32,6 +33,26 @@ class OpenedCollection(NamedTuple):
     store: Storage
     scope: TenantScope
     info: CollectionInfo
+
+
+def own_context(given: SearchContext | None) -> SearchContext:
+    """Return the app's own context; a tenant that it names is that of its settings, too.
+
+    All callers without a token have that tenant, and it is the operator's. Raises ConfigError where
+    the settings ask for tokens: then each caller's names the tenant.
+    """
+    base = given or SearchContext()
+    if base.tenant_id is None:
+        return base
+    settings = base.using()
+    if settings.server_auth:
+        raise ConfigError(
+            f"The context of the app names the tenant {base.tenant_id!r}, but server_auth is on,"
+            " and each caller's token names the tenant. Leave out tenant_id, and issue the tokens"
+            " with --tenant."
+        )
+    own = settings.model_copy(update={"tenant": base.tenant_id})
+    return base.model_copy(update={"settings": own})
 
 
 async def base_context(request: Request) -> SearchContext:

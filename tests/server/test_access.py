@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fastapi import FastAPI
+from support.scripted_world import INPUT, good_pages
+from support.served_runs import API, served
 from support.server_app import app_with, client_of, issue, routes_of
 
+from collection_search import SearchContext, Settings
+from collection_search.errors import ConfigError
 from collection_search.server.access import Admin, Caller, Reviewer, Role, Viewer
+from collection_search.server.app import create_app
 from collection_search.server.authentication import HEALTH
 from collection_search.settings.access_tokens import AccessTokens
 from collection_search.settings.process_defaults import process_settings
+from collection_search.testing import ScriptedAdapter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -174,6 +180,28 @@ async def test_without_tokens_everybody_is_the_operator(monkeypatch: pytest.Monk
     async with client_of(app) as client:
         answer = await client.delete("/app/api/probe")
     assert answer.json() == {"tenant": "mine", "user": "local", "role": "admin"}
+
+
+async def test_the_tenant_of_the_app_s_context_is_everybody_s() -> None:
+    """Without tokens: its runs and collections belong to it, and its admin is the operator."""
+    provider = ScriptedAdapter(good_pages())
+    async with served(SearchContext(tenant_id="acme", provider=provider)) as app:
+        me = (await app.client.get(f"{API}/me")).json()
+        run = await app.start(**INPUT)
+        await app.end_of(run["run_id"])
+        found = [run.run_id for run in await app.runs.recent("acme", limit=9)]
+        settings = (await app.client.get(f"{API}/settings")).json()
+    assert (me["tenant"], me["operator"]) == ("acme", True)
+    assert found == [run["run_id"]]
+    assert settings["tenant"] == "acme"
+
+
+async def test_a_tenant_of_the_context_is_refused_with_tokens() -> None:
+    """Each token names one, so this one would be ignored."""
+    settings = Settings(server_auth=True)
+    with pytest.raises(ConfigError, match="Leave out tenant_id"):
+        create_app(SearchContext(tenant_id="acme", settings=settings))
+    create_app(SearchContext(settings=settings))
 
 
 async def test_a_route_asks_although_the_middleware_is_missing() -> None:
