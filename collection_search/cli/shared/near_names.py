@@ -148,14 +148,14 @@ def explain_option(error: Any) -> str | None:
     return f"No such option: {given}"
 
 
-def refuse_swallowed(ctx: typer.Context, param: typer.CallbackParam, given: Any) -> Any:
+def refuse_swallowed(param: typer.CallbackParam, given: Any) -> Any:
     """Return the values of an option, as its callback.
 
     Raises BadParameter where one looks like an option: the value before it was forgotten.
     """
     for value in given or ():
         if value.startswith("--"):
-            raise typer.BadParameter(f"{param.metavar} is missing before {value}", ctx, param)
+            raise typer.BadParameter(f"{param.metavar} is missing before {value}")
     return given
 
 
