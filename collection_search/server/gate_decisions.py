@@ -11,7 +11,7 @@ from ..contracts.review import GATE_NODE
 from ..errors import InputError
 from ..graphs.collection_review import CollectionReviewGraph
 from ..runtime.concurrency import offload
-from ..tools.reviews import validate_decision
+from ..tools.reviews import is_repeated, validate_decision
 from .opened import context_of
 from .runs.views import view_run
 
@@ -38,11 +38,17 @@ class DecidedGate(NamedTuple):
 
 async def find_gate(gate_id: str, caller: Caller, base: SearchContext) -> Gate:
     """Return the caller's gate. Raises HTTPException with status 404."""
-    gates = (await context_of(base, caller).storage()).gates
-    gate = await offload(gates.get, caller.tenant, gate_id)
+    gate = await _stored_gate(gate_id, caller, base)
     if gate is None:
         raise HTTPException(404, f"There is no review {gate_id!r}.")
     return gate
+
+
+async def find_next_gate(gate: Gate, caller: Caller, base: SearchContext) -> str | None:
+    """Return the open gate at which the run of a closed one waits; None where it has ended."""
+    gates = (await context_of(base, caller).storage()).gates
+    waiting = await offload(gates.gates, caller.tenant, state="open", collection=gate.collection)
+    return next((one.gate_id for one in waiting if one.thread_id == gate.thread_id), None)
 
 
 async def decide_gate(
@@ -56,13 +62,22 @@ async def decide_gate(
 ) -> DecidedGate:
     """Decide an open gate and resume its run; return as soon as the decision is in force.
 
-    `runs` executes the runs of this server, `tasks` those of other programs. Raises
-    InputError for a decision that is not valid, HTTPException with status 409 for a gate that
-    cannot be decided here or any more.
+    A caller who says again what he has decided changes nothing: his client got no answer. `runs`
+    executes the runs of this server, `tasks` those of other programs. Raises InputError for a
+    decision that is not valid, HTTPException with status 409 for a gate that cannot be decided here
+    or any more.
     """
-    validate_decision(gate, decision)
+    answer = validate_decision(gate, decision)
+    if is_repeated(gate, answer, approver=caller.user):
+        return await _as_decided(gate, runs)
     if runs is not None and await runs.find(gate.tenant_id, str(gate.thread_id)):
-        run = await _settled(runs.decide(gate, decision, user=caller.user))
+        try:
+            run = await runs.decide(gate, decision, user=caller.user)
+        except InputError as error:
+            stored = await _stored_gate(gate.gate_id, caller, base)
+            if stored is None or not is_repeated(stored, answer, approver=caller.user):
+                raise HTTPException(409, str(error)) from error
+            return await _as_decided(stored, runs)  # the same came twice at once
         if run is not None:
             return DecidedGate(None, run=view_run(run, is_queued=runs.tasks.is_queued(run)))
     begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -81,6 +96,19 @@ async def decide_gate(
     either: set[asyncio.Future[Any]] = {task, begun}
     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     return DecidedGate(await _settled(task) if task.done() else None)
+
+
+async def _stored_gate(gate_id: str, caller: Caller, base: SearchContext) -> Gate | None:
+    gates = (await context_of(base, caller).storage()).gates
+    return await offload(gates.get, caller.tenant, gate_id)
+
+
+async def _as_decided(gate: Gate, runs: RunManager | None) -> DecidedGate:
+    """Return what became of a gate that was decided before."""
+    run = None if runs is None else await runs.find(gate.tenant_id, str(gate.thread_id))
+    if runs is None or run is None:
+        return DecidedGate(None)
+    return DecidedGate(None, run=view_run(run, is_queued=runs.tasks.is_queued(run)))
 
 
 async def _settled(work: Awaitable[T]) -> T:

@@ -33,6 +33,9 @@ _UNASKED: Final = (
     " call the graph with None as input: it asks."
 )
 
+_SAID: Final = ("status", "approved_urls", "added_urls", "approver", "decided_by", "comment")
+"""Fields of a `Review` that come from the person's decision."""
+
 
 def build_review_request(gate: Gate) -> ReviewRequest:
     """Return what is asked at the gate, JSON-plain."""
@@ -145,6 +148,14 @@ def settle_review(
     if decision is None or decision.status == "pending":
         return None
     return _decide_by_person(gate, decision, approver or decision.approver, now)
+
+
+def is_repeated(gate: Gate, decision: ReviewDecision, *, approver: str | None) -> bool:
+    """Return whether this person has decided the gate already, and has said the same."""
+    if not gate.decision or decision.status == "pending":
+        return False
+    again = _decide_by_person(gate, decision, approver or decision.approver, 0.0)
+    return all(again[name] == gate.decision[name] for name in _SAID)
 
 
 def decide_by_threshold(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -140,6 +141,41 @@ async def test_a_second_decision_changes_nothing(api: httpx.AsyncClient) -> None
     )
     assert again.status_code == 409
     assert f"rejected by admin of {ONE}" in again.json()["error"]["message"]
+
+
+async def test_the_same_decision_again_is_answered_as_the_first(api: httpx.AsyncClient) -> None:
+    """A client that got no answer sends it again; somebody else, or another comment, is refused."""
+    gate_id, gates = await _waiting_run(), process_store().gates
+    sent = {"status": "rejected", "comment": "No tea."}
+    first = await api.post(f"/gates/{gate_id}/decision", json=sent)
+    await wait_until_async(lambda: gates.get(ONE, gate_id).state == "closed")
+    again = await api.post(f"/gates/{gate_id}/decision", json=sent)
+    assert [first.status_code, again.status_code] == [202] * 2
+    assert again.json()["review"] == first.json()["review"]
+    assert (again.json()["status"], again.json()["next_gate_id"]) == ("done", None)
+    other, reviewer = {**sent, "comment": "No coffee."}, as_caller(ONE, "reviewer")
+    assert (await api.post(f"/gates/{gate_id}/decision", json=other)).status_code == 409
+    answer = await api.post(f"/gates/{gate_id}/decision", json=sent, **reviewer)
+    assert answer.status_code == 409
+
+
+async def test_the_same_decision_twice_at_once_is_one(tmp_path: Path) -> None:
+    """For a run of the server both are answered with the run, and so is a later one."""
+    base = SearchContext(provider=ScriptedAdapter(good_pages()), settings=Settings(home=tmp_path))
+    async with open_api(base) as api:
+        asked = {"graph": "collection_review", "input": INPUT}
+        run_id = (await api.post("/runs", json=asked)).json()["run_id"]
+        store = make_adapter(base.using(), "runs", "sqlite")
+        await wait_until_async(lambda: store.get(ONE, run_id).status == "waiting")
+        path = f"/gates/{store.get(ONE, run_id).gate_id}/decision"
+        sent = {"status": "rejected"}
+        answers = await asyncio.gather(*(api.post(path, json=sent) for _ in range(4)))
+        await wait_until_async(lambda: store.get(ONE, run_id).status == "done")
+        late = await api.post(path, json=sent)
+        refused = await api.post(path, json={"status": "approved"})
+    assert [answer.status_code for answer in (*answers, late)] == [202] * 5
+    assert {answer.json()["run_id"] for answer in (*answers, late)} == {run_id}
+    assert refused.status_code == 409
 
 
 @pytest.mark.parametrize(

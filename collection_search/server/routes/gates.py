@@ -19,7 +19,7 @@ from ...text.timestamps import iso_time
 from ...tools.reviews import build_review_request
 from ..access import Reviewer, Viewer  # noqa: TC001 - FastAPI reads it
 from ..app_tasks import Tasks  # noqa: TC001
-from ..gate_decisions import decide_gate, find_gate
+from ..gate_decisions import decide_gate, find_gate, find_next_gate
 from ..numbers import Count  # noqa: TC001
 from ..opened import Base, context_of
 
@@ -124,7 +124,8 @@ async def decide(
 ) -> GateOutcome | dict[str, Any]:
     """Decide a review. The answer comes when the decision is in force; the run then goes on.
 
-    For a run of this server it is the run, as `GET /runs/{run_id}` returns it.
+    For a run of this server it is the run, as `GET /runs/{run_id}` returns it. The same decision of
+    the same user may be sent again: the answer is how the review stands.
     """
     gate, runs = await find_gate(gate_id, caller, base), getattr(request.app.state, "runs", None)
     given = decision.model_dump()
@@ -132,14 +133,14 @@ async def decide(
     if decided.run is not None:
         return decided.run
     stored = await find_gate(gate_id, caller, base)
-    asked = decided.output["request"] if decided.output else None
-    is_running = decided.output is None
+    is_running = decided.output is None and stored.state != "closed"
+    following = None if is_running else await find_next_gate(stored, caller, base)
     return GateOutcome(
         gate_id=gate_id,
-        status="running" if is_running else "waiting" if asked else "done",
+        status="running" if is_running else "waiting" if following else "done",
         outcome=decided.output["outcome"] if decided.output else None,
         review=stored.decision or None,  # type: ignore[arg-type]
-        next_gate_id=asked["gate_id"] if asked else None,
+        next_gate_id=following,
     )
 
 
