@@ -17,7 +17,13 @@ from ..runtime.concurrency import offload, run_blocking
 from ..settings.adapter_factory import adapter_of
 from ..text.redaction import redact
 from ..tools.public_arguments import validate_arguments
-from ..tools.reviews import settle_review, validate_decision
+from ..tools.reviews import (
+    describe_decided,
+    require_gate,
+    require_open_gate,
+    settle_review,
+    validate_decision,
+)
 from .collection_search import REVIEW_NAME, build_graph, output_of
 from .validating_graph import validate_input
 
@@ -102,12 +108,12 @@ class CollectionReviewGraph:
     async def agate(self, gate_id: str) -> Gate:
         """Return an open gate. Raises InputError, which says how a decided one was decided."""
         store = await self._gate_store()
-        return await offload(_require_gate, store, self.context.tenant(), gate_id)
+        return await offload(require_open_gate, store, self.context.tenant(), gate_id)
 
     async def afind_gate(self, gate_id: str) -> Gate:
         """Return a gate, open or decided. Raises InputError for an unknown one."""
         store = await self._gate_store()
-        return await offload(_find_gate, store, self.context.tenant(), gate_id)
+        return await offload(require_gate, store, self.context.tenant(), gate_id)
 
     def decide(
         self, gate_id: str, decision: Mapping[str, Any], *, approver: str | None = None
@@ -160,7 +166,7 @@ class CollectionReviewGraph:
             )
         decided = await offload(store.decide, gate.tenant_id, gate_id, review)
         if not decided.is_new_decision:
-            raise InputError(_describe_decided(decided))
+            raise InputError(describe_decided(decided))
         return decided
 
     def sweep(self) -> list[Gate]:
@@ -290,29 +296,3 @@ def _result(thread_id: str, state: StateSnapshot) -> ReviewResult:
     output: dict[str, Any] = dict(output_of(state.values, CollectionReviewOutput))
     request = next((interrupt.value for interrupt in state.interrupts), None)
     return {**output, "thread_id": thread_id, "request": request}  # type: ignore[typeddict-item]
-
-
-def _find_gate(store: GateStore, tenant_id: str, gate_id: str) -> Gate:
-    """Return a gate, open or decided. Blocks. Raises InputError."""
-    gate = store.get(tenant_id, gate_id)
-    if gate is None:
-        raise InputError(f"Tenant {tenant_id!r} has no review {gate_id!r}.")
-    return gate
-
-
-def _require_gate(store: GateStore, tenant_id: str, gate_id: str) -> Gate:
-    """Return an open gate. Blocks. Raises InputError."""
-    gate = _find_gate(store, tenant_id, gate_id)
-    if gate.state != "open":
-        raise InputError(_describe_decided(gate))
-    return gate
-
-
-def _describe_decided(gate: Gate) -> str:
-    review = gate.decision
-    whose = review["approver"] or "a person"
-    by = "its deadline" if review["decided_by"] == "deadline" else whose
-    return (
-        f"The review {gate.gate_id} is decided already: {review['status']} by {by} at"
-        f" {review['decided_at']}. Nothing was changed."
-    )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ..contracts.review import DecidedBy, Gate, ReviewCandidate, ReviewStatus
+    from ..ports import GateStore
 
 _UNASKED: Final = (
     "The answer was given before this review was asked: the run's question, collection or pages"
@@ -244,3 +245,30 @@ def _at_or_above(candidates: Iterable[ReviewCandidate], threshold: float) -> lis
         for one in candidates
         if one["embedding_rank_score"] >= threshold and not reason_against(one)
     ]
+
+
+def require_gate(store: GateStore, tenant_id: str, gate_id: str) -> Gate:
+    """Return a gate, open or decided. Blocks. Raises InputError."""
+    gate = store.get(tenant_id, gate_id)
+    if gate is None:
+        raise InputError(f"Tenant {tenant_id!r} has no review {gate_id!r}.")
+    return gate
+
+
+def require_open_gate(store: GateStore, tenant_id: str, gate_id: str) -> Gate:
+    """Return an open gate. Blocks. Raises InputError."""
+    gate = require_gate(store, tenant_id, gate_id)
+    if gate.state != "open":
+        raise InputError(describe_decided(gate))
+    return gate
+
+
+def describe_decided(gate: Gate) -> str:
+    """Return by whom and how a gate was decided, as the refusal of another decision."""
+    review = gate.decision
+    whose = review["approver"] or "a person"
+    by = "its deadline" if review["decided_by"] == "deadline" else whose
+    return (
+        f"The review {gate.gate_id} is decided already: {review['status']} by {by} at"
+        f" {review['decided_at']}. Nothing was changed."
+    )

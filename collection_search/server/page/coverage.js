@@ -139,8 +139,10 @@ async function remove(info, signal) {
 
 function refreshed(report) {
   const counts = ["new", "changed", "unchanged", "not_looked_at", "gone", "failed", "left"]
-    .map((name) => [name, report[name]?.length ?? 0]).filter(([, n]) => n > 0);
-  if (!counts.length) return notice("good", t("coverage.refreshStarted"));
+    .map((name) => [name, report[name]?.length ?? 0]);
+  counts.push(["unreviewed", (report.questions ?? []).flatMap((one) => one.unreviewed).length]);
+  const told = counts.filter(([, n]) => n > 0);
+  if (!told.length) return notice("good", t("coverage.refreshStarted"));
   return notice("good", t("coverage.refreshed"), " ",
-    counts.map(([name, n]) => t(`refresh.${name}`, { n })).join(", "));
+    told.map(([name, n]) => t(`refresh.${name}`, { n })).join(", "));
 }

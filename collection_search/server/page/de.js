@@ -185,7 +185,7 @@ export const de = {
   "coverage.delete": "Sammlung löschen", "coverage.deleteSure": "Die Sammlung {name} löschen?",
   "coverage.deleteText": many("Ihr Dokument, ihre Fragen und ihre Prüfungen gehen verloren.", "Ihre {n} Dokumente, ihre Fragen und ihre Prüfungen gehen verloren."),
   "refresh.new": "{n} neu", "refresh.changed": "{n} geändert", "refresh.unchanged": "{n} unverändert",
-  "refresh.not_looked_at": "{n} nicht angesehen",
+  "refresh.not_looked_at": "{n} nicht angesehen", "refresh.unreviewed": "{n} von keiner Prüfung freigegeben",
   "refresh.gone": "{n} verschwunden", "refresh.failed": "{n} fehlgeschlagen", "refresh.left": "{n} nicht fertig",
 
   "settings.title": "Einstellungen", "settings.lead": "Womit dieser Server sucht, bewertet und speichert.",

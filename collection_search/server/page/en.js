@@ -185,7 +185,7 @@ export const en = {
   "coverage.delete": "Delete collection", "coverage.deleteSure": "Delete the collection {name}?",
   "coverage.deleteText": many("Its document, its questions and its reviews are lost.", "Its {n} documents, its questions and its reviews are lost."),
   "refresh.new": "{n} new", "refresh.changed": "{n} changed", "refresh.unchanged": "{n} unchanged",
-  "refresh.not_looked_at": "{n} not looked at",
+  "refresh.not_looked_at": "{n} not looked at", "refresh.unreviewed": "{n} not approved by a review",
   "refresh.gone": "{n} gone", "refresh.failed": "{n} failed", "refresh.left": "{n} not finished",
 
   "settings.title": "Settings", "settings.lead": "What this server searches, ranks and stores with.",
