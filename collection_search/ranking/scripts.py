@@ -25,22 +25,25 @@ _SOUTHEAST_ASIAN: Final = (
 _JOINED: Final = f"{_HAN}{_KANA}{_HANGUL}{_SOUTHEAST_ASIAN}"
 """Letters of scripts whose words are not told apart by spaces. Korean words are, but carry
 particles."""
-_OTHER: Final = re.compile(
+_OTHER: Final = (
     "[\u0300-\u036f\u0400-\u1cff\u1dc0-\u1dff\u20d0-\u20ff\u2de0-\u2dff\u302a-\u302f"
     f"\u3099\u309a\ua600-\uabff\ufb1d-\ufdff\ufe20-\ufe2f{_JOINED}]"
 )
 """What a text has if its words are not simply letters between other characters, or have a stemmer
 of their own script: Cyrillic and all that follows it."""
-_POINTS: Final = re.compile(
+_POINTS: Final = (
     "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
     "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed]+"
 )
 """Vowel points of Hebrew and Arabic, which most texts leave out, and Arabic's line filler."""
 _LAST_MARK: Final = 0xAC00
 """Marks beyond it belong to no word of a living language in the basic plane."""
-_HAN_CHAR: Final = re.compile(f"[{_HAN}]")
-_HAN_AT_END: Final = re.compile(f"(?<=[{_JOINED}])[{_HAN}](?![{_JOINED}])")
-_HIRAGANA: Final = re.compile("[\u3041-\u309f]+")
+_HAN_CHAR: Final = f"[{_HAN}]"
+_HAN_AT_END: Final = f"(?<=[{_JOINED}])[{_HAN}](?![{_JOINED}])"
+_HIRAGANA: Final = "[\u3041-\u309f]+"
+
+_compiled: Final = cache(re.compile)
+"""Most questions and pages need none of these patterns, which take long to compile."""
 
 
 class _Patterns(NamedTuple):
@@ -74,7 +77,7 @@ def has_other_scripts(text: str) -> bool:
     >>> has_other_scripts("Größe"), has_other_scripts("富士山"), has_other_scripts("деревья")
     (False, True, True)
     """
-    return not text.isascii() and _OTHER.search(text) is not None
+    return not text.isascii() and _compiled(_OTHER).search(text) is not None
 
 
 def script_tokens(text: str) -> list[str]:
@@ -83,7 +86,7 @@ def script_tokens(text: str) -> list[str]:
     >>> script_tokens("हिन्दी में")
     ['हिन्दी', 'में']
     """
-    return _patterns().word.findall(_POINTS.sub("", text))
+    return _patterns().word.findall(_compiled(_POINTS).sub("", text))
 
 
 def divided(tokens: Iterable[str]) -> list[str]:
@@ -114,14 +117,14 @@ def last_characters(text: str) -> list[str]:
     >>> last_characters("緑茶。茶")
     ['茶']
     """
-    return _HAN_AT_END.findall(text)
+    return _compiled(_HAN_AT_END).findall(text)
 
 
 def is_character(word: str) -> bool:
     """Return whether the word is a single Chinese character, a word by itself."""
-    return len(word) == 1 and _HAN_CHAR.match(word) is not None
+    return len(word) == 1 and _compiled(_HAN_CHAR).match(word) is not None
 
 
 def is_grammar(word: str) -> bool:
     """Return whether a part of a Japanese text says little about a subject: it is in Hiragana."""
-    return _HIRAGANA.fullmatch(word) is not None
+    return _compiled(_HIRAGANA).fullmatch(word) is not None

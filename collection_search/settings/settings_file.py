@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import yaml
-
 from ..errors import ConfigError
-from ..text.yaml_loader import read_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from yaml import MarkedYAMLError
 
 _ONE_A_LINE: Final = "must hold one setting a line, as in 'tenant: acme'"
 _WORDS: Final = (
@@ -38,6 +37,10 @@ def read_settings_file(path: Path) -> dict[str, Any]:
     """
     if not path.is_file():
         return {}
+    import yaml  # most have no file, and the command starts faster without
+
+    from ..text.yaml_loader import read_yaml
+
     try:
         with path.open(encoding="utf-8") as file:
             read = read_yaml(file)
@@ -60,12 +63,12 @@ def _unreadable(path: Path, why: str) -> ConfigError:
     return ConfigError(f"The settings file {path} cannot be read as YAML. {why}")
 
 
-def _place(error: yaml.MarkedYAMLError) -> str:
+def _place(error: MarkedYAMLError) -> str:
     is_open = "end of stream" in (error.problem or "")  # the text began somewhere before
     mark = (error.context_mark if is_open else None) or error.problem_mark or error.context_mark
     return f"Line {mark.line + 1}, column {mark.column + 1}" if mark else "Somewhere in it"
 
 
-def _describe(error: yaml.MarkedYAMLError) -> str:
+def _describe(error: MarkedYAMLError) -> str:
     said = f"{error.problem} {error.context or ''}"
     return next((words for part, words in _WORDS if part in said), str(error.problem))
