@@ -22,6 +22,7 @@ from pydantic_settings import (
 )
 
 from ..errors import ConfigError
+from ..runtime.disk_room import FULL_ERRORS, full_disk_text
 from ..text.problems import list_problems
 from .keyring import read_key, stored_names
 from .mistakes import (
@@ -197,6 +198,8 @@ class Settings(SettingsTable):
             probe.touch()
             probe.unlink(missing_ok=True)  # another thread may have been faster
         except OSError as error:
+            if error.errno in FULL_ERRORS:
+                raise ConfigError(full_disk_text(self.home)) from error
             raise ConfigError(
                 f"The data folder {self.home} cannot be written ({error.strerror}). "
                 f"Set {PREFIX}HOME to a folder that you may write."

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import StoreError
+from ...runtime.disk_room import full_disk_text, tells_full_disk
 from ...runtime.private_files import create_private
 from ...text.clean import to_unicode
 from .entry import CorpusPage
@@ -120,6 +121,8 @@ class FolderStore:
                     f"Another process has been changing {self._path} for {self._lock_wait_s:g} s. "
                     "Try again when it is done."
                 ) from error
+            if tells_full_disk(str(error), self._path):
+                raise StoreError(full_disk_text(self._path), retryable=True) from error
             raise StoreError(
                 f"The list of added folders, {self._path}, cannot be used ({error}). "
                 "If it is damaged, delete it and add the folders again."

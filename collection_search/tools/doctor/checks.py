@@ -12,6 +12,7 @@ from ...errors import ModelError
 from ...ports.description import health_check_of
 from ...ranking.calibration import known_scale
 from ...runtime.concurrency import offload
+from ...runtime.disk_room import has_room
 from ...settings import PREFIX
 from ...settings.adapter_factory import adapter_of, is_traced
 from ...settings.key_sources import find_key
@@ -176,6 +177,9 @@ async def _opened(settings: Settings, finding: Finding, tenant: str, limit_s: fl
     store = await adapter_of(settings, "stores", settings.engine)
     count = len(await offload(store.collections.collections, tenant))
     detail = f"{store.name}, {count} collection{'s' * (count != 1)} of {tenant}"
+    if settings.database_url is None and not await offload(has_room, settings.home):
+        step = "Free space there: until then nothing is stored, and what is stored stays whole."
+        return failed_finding(finding, f"{detail}; its disk is full", step, reachable=True)
     if (checked := health_check_of(store)) is not None:
         health = await checked.acheck(timeout=limit_s)
         detail, finding = f"{detail}; {health.detail}", replace(finding, next_step=health.advice)

@@ -1,7 +1,8 @@
-"""The doctor's lines for PostgreSQL and for the broker of Celery."""
+"""The doctor's lines for the database and for the broker of Celery."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -16,6 +17,7 @@ from support.postgres_server import (
 from support.rabbitmq_server import is_installed, rabbitmq_server
 
 from collection_search import Settings
+from collection_search.runtime import disk_room
 from collection_search.tools.doctor.checks import check_queue, check_store
 
 if TYPE_CHECKING:
@@ -42,6 +44,18 @@ async def stored(url: str, home: Path) -> Finding:
     assert PASSWORD not in str(finding.as_json())
     assert finding.name == "postgres"
     return finding
+
+
+async def test_a_full_disk_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The collections can be read, so that only the free bytes tell it."""
+    settings = Settings(home=tmp_path)
+    finding = await check_store(settings, tenant="local", limit_s=LIMIT_S)
+    assert finding.state == "ok"
+    monkeypatch.setattr(disk_room.shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
+    finding = await check_store(settings, tenant="local", limit_s=LIMIT_S)
+    assert finding.state == "failed"
+    assert finding.detail.endswith("its disk is full")
+    assert finding.next_step.startswith("Free space there")
 
 
 class TestStore:

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ....errors import StoreError
+from ....runtime.disk_room import has_room
 from .forks import CALLS
 from .opening import connect, has_log, is_unwritable, reading_way
 from .shared_commits import SharedCommits
-from .store_errors import ELSEWHERE, read_only_error, translate
+from .store_errors import ELSEWHERE, translate, unwritable_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -78,6 +79,7 @@ class Database:
         self._lock = threading.Lock()
         self._commits, self._commits_pid = self._new_commits(), self._pid
         self._way: Way = "rw"
+        self._was_full = False
         weakref.finalize(self, _close_all, self._idle)
         with self._translated():
             self._open_file()
@@ -96,8 +98,9 @@ class Database:
         undone as a whole when it raises; when it returns, it is committed, perhaps together with
         those of other threads.
         """
+        self._leave_full_disk()
         if self._way != "rw":
-            raise read_only_error(self.path)
+            raise unwritable_error(self.path)
         with self._translated(), CALLS.one(), self._own_commits().member() as connection:
             yield connection
 
@@ -146,6 +149,7 @@ class Database:
 
     @contextmanager
     def _connection(self) -> Iterator[SQLiteConnection]:
+        self._leave_full_disk()
         with CALLS.one():
             connection = self._take() or self._open()
             try:
@@ -161,7 +165,8 @@ class Database:
 
     def _give_back(self, connection: SQLiteConnection) -> None:
         with self._lock:
-            if not connection.in_transaction and len(self._idle) < MAX_IDLE:
+            is_usable = connection.way == self._way and not connection.in_transaction
+            if is_usable and len(self._idle) < MAX_IDLE:
                 self._idle.append(connection)
                 return
         connection.close()
@@ -185,8 +190,8 @@ class Database:
         except sqlite3.OperationalError as error:
             if not is_unwritable(self.path, error):
                 raise
-            way = reading_way(self.path)
-            if way is None and has_log(self.path):
+            way, self._was_full = reading_way(self.path), not has_room(self.path.parent)
+            if way is None and has_log(self.path) and not self._was_full:
                 self._refuse(
                     "is read-only, and the log beside it cannot be read there. Open it once where"
                     " it can be written"
@@ -197,10 +202,18 @@ class Database:
             self._way = way
             with self._connection() as connection:
                 if self._version(connection) != self._schema.version:
+                    if self._was_full:
+                        raise
                     self._refuse(
                         "was written by an earlier version of collection-search and cannot be"
                         " migrated, since it is read-only. Open it once where it can be written"
                     )
+
+    def _leave_full_disk(self) -> None:
+        """Write again once a disk that was full has room; the file is as it was."""
+        if self._was_full and self._way != "rw" and has_room(self.path.parent):
+            self.close()
+            self._way = "rw"
 
     def _prepare(self) -> None:
         with self._connection() as connection:

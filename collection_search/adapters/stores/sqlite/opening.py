@@ -21,6 +21,8 @@ _SIGNS: Final = ("unable to open", "readonly", "disk i/o")
 class SQLiteConnection(sqlite3.Connection):
     """A connection that the statements of `stores.sql` can use."""
 
+    way: Way = "rw"
+
     def enable_secure_delete(self) -> None:
         """Overwrite what the connection deletes from now on."""
         self.execute("PRAGMA secure_delete = ON")
@@ -31,7 +33,7 @@ def connect(path: Path, way: Way, timeout_s: float) -> SQLiteConnection:
     target = path if way == "rw" else f"{path.absolute().as_uri()}?{_OPTIONS[way]}"
     if way == "rw":
         create_private(path)
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         target,
         factory=SQLiteConnection,
         uri=way != "rw",
@@ -39,6 +41,8 @@ def connect(path: Path, way: Way, timeout_s: float) -> SQLiteConnection:
         isolation_level=None,
         check_same_thread=False,  # one thread at a time, see Database
     )
+    connection.way = way
+    return connection
 
 
 def is_unwritable(path: Path, error: sqlite3.Error) -> bool:

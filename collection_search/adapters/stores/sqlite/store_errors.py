@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ....errors import ReadOnlyStoreError, StoreError
+from ....runtime.disk_room import full_disk_text, has_room, tells_full_disk
 
 if TYPE_CHECKING:
     import sqlite3
@@ -26,8 +27,8 @@ _ADVICE: Final = (
         "was held by another process for too long. Try again, or end the process that holds it",
     ),
     (
-        ("full", "disk i/o"),
-        f"cannot grow: the disk or a quota is full, or the disk fails. Make room, or {ELSEWHERE}",
+        ("disk i/o",),
+        f"cannot grow: a quota is used up, or the disk fails. Make room, or {ELSEWHERE}",
     ),
     (
         ("fts5",),
@@ -35,13 +36,15 @@ _ADVICE: Final = (
     ),
 )
 """Words of sqlite3's messages with advice; its error codes do not tell these cases apart."""
-_PASSING: Final = ("locked", "busy", "full", "disk i/o")
+_PASSING: Final = ("locked", "busy", "disk i/o")
 """Words of failures that end without a change of the file."""
 
 
 def translate(path: Path, error: sqlite3.Error) -> StoreError:
     """Return the error that names the file and what to do."""
     said = str(error)
+    if tells_full_disk(said, path):
+        return StoreError(f"{full_disk_text(path)} (SQLite says: {said}.)", retryable=True)
     if "readonly" in said.lower():
         return read_only_error(path)
     for signs, advice in _ADVICE:
@@ -50,6 +53,13 @@ def translate(path: Path, error: sqlite3.Error) -> StoreError:
             text = f"The database {path} {advice}. (SQLite says: {said}.)"
             return StoreError(text, retryable=may_pass)
     return StoreError(f"The database {path} cannot be used. {_REPLACE}. (SQLite says: {said}.)")
+
+
+def unwritable_error(path: Path) -> StoreError:
+    """Return the error of a write to a store that was opened for reading alone."""
+    if not has_room(path.parent):
+        return StoreError(full_disk_text(path), retryable=True)
+    return read_only_error(path)
 
 
 def read_only_error(path: Path) -> ReadOnlyStoreError:

@@ -9,14 +9,18 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import Mock
 
 import pytest
 
 from collection_search.adapters.stores.sqlite import SQLiteStore, database
 from collection_search.adapters.stores.sqlite.opening import connect
+from collection_search.adapters.stores.sqlite.store_errors import translate
 from collection_search.contracts.collection import TenantScope
 from collection_search.errors import ReadOnlyStoreError, StoreError
+from collection_search.runtime import disk_room
 from collection_search.settings import Settings
 from collection_search.testing.stores.suite import axes, chunks, document
 
@@ -197,3 +201,44 @@ def test_a_missing_file_is_an_error(tmp_path: Path, request: pytest.FixtureReque
     request.getfixturevalue("unwritable")
     with pytest.raises(StoreError, match="cannot be opened for writing"):
         SQLiteStore.from_settings(Settings(home=tmp_path))
+
+
+@pytest.fixture
+def free(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """The free bytes of the disk, of which a test can take all."""
+    usage = SimpleNamespace(free=10**9)
+    monkeypatch.setattr(disk_room.shutil, "disk_usage", lambda _: usage)
+    return usage
+
+
+@pytest.mark.parametrize(
+    "said", ["attempt to write a readonly database", "unable to open database file"]
+)
+def test_a_full_disk_is_no_missing_right(home: Path, free: SimpleNamespace, said: str) -> None:
+    """SQLite says the same of both: the free bytes tell them apart."""
+    error, path = sqlite3.OperationalError(said), home / "collections.db"
+    assert "right to write" in str(translate(path, error))
+    free.free = 0
+    told = translate(path, error)
+    assert str(told).startswith(f"The disk of {path} is full")
+    assert "right to write" not in str(told)
+    assert (told.retryable, isinstance(told, ReadOnlyStoreError)) == (True, False)
+
+
+def test_a_store_on_a_full_disk_is_searched_and_writes_again_later(
+    home: Path, free: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was opened for reading alone; the same process writes once there is room."""
+    closed(home)
+    free.free = 0
+    full = sqlite3.OperationalError("unable to open database file")
+    with monkeypatch.context() as patched:
+        patched.setattr(database.Database, "_prepare", Mock(side_effect=full))
+        store = SQLiteStore(home / "collections.db")
+    assert store.collections.search(SCOPE, "tea")
+    with pytest.raises(StoreError, match="Free space there"):
+        store.collections.delete_collection(SCOPE)
+    free.free = 10**9
+    assert store.collections.delete_collection(SCOPE) == 1
+    assert store.collections.collections("local") == []
+    store.close()
