@@ -173,6 +173,7 @@ def format_deleted(deleted: Erased) -> str:
         "comparisons": deleted.comparisons,
         "answers": deleted.answers,
         "entries of spending": deleted.spending,
+        "runs of a server": deleted.runs,
     }
     text = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
     return f"Deleted: {text}." if text else "Nothing was there to delete."

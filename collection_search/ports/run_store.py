@@ -85,3 +85,7 @@ class RunStore(Protocol):
     def delete(self, tenant_id: str, *, collection: str | None = None) -> list[str]:
         """Delete the tenant's runs, all or those of a collection, and return their ids."""
         ...
+
+    def compact(self) -> None:
+        """Give the space of deleted runs to the system, with what may be left of them in it."""
+        ...

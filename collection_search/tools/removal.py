@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..context import SearchContext
     from ..contracts.collection import Compaction
     from ..ports import Storage
+    from ..ports.run_store import RunStore
     from ..ports.usage import UsageStore
 
 
@@ -28,6 +29,8 @@ class Erased(Deleted):
     """Cached answers of providers and models."""
     spending: int = 0
     """Entries of spending."""
+    runs: int = 0
+    """Runs of a server, with their events."""
 
 
 async def adelete_tenant(context: SearchContext, *, tenant: str | None = None) -> Erased:
@@ -40,13 +43,16 @@ async def adelete_tenant(context: SearchContext, *, tenant: str | None = None) -
     store, usage, name = await _opened(context, tenant)
     paused = await offload(store.gates.threads, name)
 
+    served = await _delete_served(context, name)
+
     def delete() -> Erased:
         spend_writer().flush()  # the spending of an ended run may not be written yet
         answers, spending = usage.delete_tenant(name), usage.forget_tenant(name)
         deleted = store.collections.delete_tenant(name)
-        return Erased(**deleted.model_dump(), answers=answers, spending=spending)
+        counts = {"answers": answers, "spending": spending, "runs": len(served)}
+        return Erased(**deleted.model_dump(), **counts)
 
-    await _delete_runs(context, [*paused, *await _delete_served(context, name)])
+    await _delete_runs(context, [*paused, *served])
     return await offload(delete)
 
 
@@ -127,12 +133,18 @@ purge = blocking(apurge, "purge")
 async def acompact_store(context: SearchContext) -> Compaction:
     """Give the free space of the collections' database to the system; return its sizes.
 
-    Interrupted deletions are finished first. `compact_store` blocks, `acompact_store` is its
+    Interrupted deletions are finished first. The databases of a server's runs and of paused runs
+    follow, whose sizes are not counted. `compact_store` blocks, `acompact_store` is its
     coroutine. Raises ConfigError, and StoreError when the disk has no room for the copy that a
     database of an earlier version needs.
     """
     store = await context.storage()
-    return await offload(store.collections.compact)
+    done = await offload(store.collections.compact)
+    settings = context.using()
+    if (runs := await _opened_runs(context)) is not None:
+        await offload(runs.compact)
+    await (await adapter_of(settings, "checkpoints", settings.engine)).compact()
+    return done
 
 
 compact_store = blocking(acompact_store, "compact_store")
@@ -150,11 +162,17 @@ async def _delete_served(
     context: SearchContext, tenant_id: str, collection: str | None = None
 ) -> list[str]:
     """Delete the runs of a server of the data folder, and return their ids."""
+    runs = await _opened_runs(context)
+    return [] if runs is None else await offload(runs.delete, tenant_id, collection=collection)
+
+
+async def _opened_runs(context: SearchContext) -> RunStore | None:
+    """Return the runs of a server, None where there never was one."""
     settings = context.using()
     if settings.engine == "sqlite" and not await offload(settings.runs_path.exists):
-        return []
-    runs = await adapter_of(settings, "runs", settings.engine)
-    return await offload(runs.delete, tenant_id, collection=collection)
+        return None
+    runs: RunStore = await adapter_of(settings, "runs", settings.engine)
+    return runs
 
 
 async def _opened(

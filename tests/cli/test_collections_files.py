@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.adapters.stores.sqlite.run_history import SQLiteRuns
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.contracts.collection import TenantScope
 from collection_search.ports.usage import SpendEntry
 from collection_search.settings.process_defaults import process_settings
+from collection_search.testing.stores.server_runs import RUN
 from collection_search.testing.stores.suite import chunks, document
 
 if TYPE_CHECKING:
@@ -141,6 +144,15 @@ def test_a_tenant_is_deleted(command: Invoke) -> None:
     usage.close()
     assert "acme has no collections" in command("collections", "--tenant", "acme").out
     assert "py" in command("collections").out
+
+
+def test_the_runs_of_a_deleted_tenant_are_told(command: Invoke) -> None:
+    """Also where it has nothing else."""
+    runs = SQLiteRuns.from_settings(process_settings())
+    runs.add(replace(RUN, tenant_id="acme"))
+    runs.close()
+    ended = command("collections", "delete-tenant", "--tenant", "acme", "--yes")
+    assert ended.out == "Deleted: 1 runs of a server.\n"
 
 
 @pytest.mark.usefixtures("filled")

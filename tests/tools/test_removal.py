@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from collection_search import SearchContext, Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.adapters.stores.sqlite.run_history import SQLiteRuns
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.contracts.collection import QuestionRecord, TenantScope
 from collection_search.contracts.comparison import ProfileComparison
@@ -20,8 +22,15 @@ from collection_search.contracts.review import Gate
 from collection_search.errors import StoreError
 from collection_search.ports.usage import SpendEntry
 from collection_search.testing.clock import FakeClock
+from collection_search.testing.stores.server_runs import RUN
 from collection_search.testing.stores.suite import chunks, document
-from collection_search.tools.removal import Erased, adelete_tenant, delete_tenant, purge
+from collection_search.tools.removal import (
+    Erased,
+    adelete_tenant,
+    compact_store,
+    delete_tenant,
+    purge,
+)
 from collection_search.tools.spending.account import Account
 from collection_search.tools.spending.spend_writer import spend_writer
 
@@ -172,3 +181,32 @@ def test_a_deletion_is_whole_or_refused(context: SearchContext, tmp_path: Path) 
     with pytest.raises(StoreError, match="nothing was deleted"):
         delete_tenant(broken)
     assert rows_of(tmp_path, "acme") == before
+
+
+def test_runs_of_a_server_are_counted(context: SearchContext, tmp_path: Path) -> None:
+    """A tenant who has nothing else has them, and another deletion finds nothing."""
+    delete_tenant(context)
+    runs = SQLiteRuns(tmp_path / "runs.db")
+    runs.add(replace(RUN, tenant_id="acme"))
+    runs.close()
+    erased = delete_tenant(context)
+    assert (erased.runs, erased) == (1, Erased(runs=1))
+    assert delete_tenant(context) == Erased()
+
+
+def test_a_compaction_includes_runs(context: SearchContext, tmp_path: Path) -> None:
+    """Of a server, and those that waited: no file has words of what was deleted before."""
+    with closing(sqlite3.connect(tmp_path / "checkpoints.db")) as connection, connection:
+        connection.execute("PRAGMA secure_delete = OFF")
+        connection.execute("CREATE TABLE old (text)")
+        connection.execute("INSERT INTO old VALUES (?)", (SECRET * 2000,))
+        connection.execute("DELETE FROM old")
+    runs = SQLiteRuns(tmp_path / "runs.db")
+    runs.add(replace(RUN, tenant_id="acme", question=SECRET * 2000))
+    runs.close()
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as connection, connection:
+        connection.execute("PRAGMA secure_delete = FAST")
+        connection.execute("DELETE FROM runs")
+    compact_store(context)
+    for name in ("runs.db", "checkpoints.db"):
+        assert SECRET.encode() not in (tmp_path / name).read_bytes()

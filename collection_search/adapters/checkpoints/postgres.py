@@ -74,6 +74,9 @@ class PostgresCheckpoints:
                 for thread_id in threads:
                     await saver.adelete_thread(thread_id)
 
+    async def compact(self) -> None:
+        """Do nothing: the server's own vacuum makes deleted rows room for new ones."""
+
     async def _set_up(self, pool: AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]) -> None:
         """Create or migrate the tables; one process at a time, since LangGraph takes no lock."""
         async with pool.connection() as connection:

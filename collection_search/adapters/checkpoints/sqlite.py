@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import aiosqlite
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -12,6 +12,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from ...errors import StoreError
 from ...runtime.concurrency import offload
+from ...runtime.disk_room import full_disk_text, tells_full_disk
 from ...runtime.private_files import create_private
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...settings import Settings
+
+_LOG_WAIT_MS: Final = 200
+_WAIT_MS: Final = 5000
+"""SQLite waits so long for another process, as it does by default in Python."""
 
 
 class SQLiteCheckpoints:
@@ -46,20 +51,62 @@ class SQLiteCheckpoints:
                 serializer = JsonPlusSerializer(allowed_msgpack_modules=None)
                 saver = AsyncSqliteSaver(connection, serde=serializer)
                 await saver.setup()
+                await _apply(connection, "secure_delete = ON")  # a step replaces older rows
                 yield saver
         except sqlite3.Error as error:
-            raise StoreError(
-                f"The checkpoints in {self.path} cannot be used. Restore a backup, move the file"
-                " away, or set COLLECTION_SEARCH_HOME to another folder."
-                f" (SQLite says: {error}.)"
-            ) from error
+            raise _translated(self.path, error) from error
 
     async def delete(self, thread_ids: Iterable[str]) -> None:
-        """Delete all that is kept of these threads. Raises StoreError."""
+        """Delete all that is kept of these threads, from the file and its log. Raises StoreError.
+
+        Where another process reads at that moment, the log keeps it until it is emptied.
+        """
         threads = list(thread_ids)
         if not threads or not await offload(self.path.exists):
             return
         async with self.open() as saver:
-            await saver.conn.execute("PRAGMA secure_delete = ON")
             for thread_id in threads:
                 await saver.adelete_thread(thread_id)
+            await _truncate_log(saver.conn)
+
+    async def compact(self) -> None:
+        """Write the file anew, without what earlier versions left of deleted runs.
+
+        Raises StoreError.
+        """
+        if await offload(self.path.exists):
+            async with self.open() as saver:
+                await saver.conn.execute("VACUUM")
+                await _truncate_log(saver.conn)
+
+
+async def _truncate_log(connection: aiosqlite.Connection) -> None:
+    """Empty the write-ahead log if nobody reads it now."""
+    for pragma in (
+        f"busy_timeout = {_LOG_WAIT_MS}",
+        "wal_checkpoint(TRUNCATE)",
+        f"busy_timeout = {_WAIT_MS}",
+    ):
+        await _apply(connection, pragma)
+
+
+async def _apply(connection: aiosqlite.Connection, pragma: str) -> None:
+    """Run a pragma to its end: SQLite refuses to write the file anew beside an open one."""
+    async with connection.execute(f"PRAGMA {pragma}") as cursor:
+        await cursor.fetchall()
+
+
+def _translated(path: Path, error: sqlite3.Error) -> StoreError:
+    """Return the error that names the file and what to do."""
+    if tells_full_disk(str(error), path):
+        return StoreError(f"{full_disk_text(path)} (SQLite says: {error}.)", retryable=True)
+    if "locked" in str(error):
+        return StoreError(
+            f"The checkpoints in {path} were held by another process for too long. Try again, or"
+            " end the process that holds them.",
+            retryable=True,
+        )
+    return StoreError(
+        f"The checkpoints in {path} cannot be used. Restore a backup, move the file"
+        f" away, or set COLLECTION_SEARCH_HOME to another folder. (SQLite says: {error}.)"
+    )

@@ -159,3 +159,11 @@ class RunStoreContract:
         self.store.add(replace(RUN, run_id="run-2", collection="coffee"))
         assert self.store.delete("one", collection="tea") == ["run-1"]
         assert self.store.delete("one") == ["run-2"]
+
+    def test_a_compaction_deletes_nothing(self) -> None:
+        """Runs and events stay, also while another object has them open."""
+        self.store.add(RUN)
+        self.store.append("one", "run-1", [{"type": "x"}], owner="me")
+        self.store.compact()
+        assert self.other.get("one", "run-1") is not None
+        assert len(self.other.events("one", "run-1")) == 1

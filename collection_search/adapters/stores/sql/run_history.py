@@ -80,6 +80,7 @@ class SQLRuns:
         old = ", ".join(f"'{one}'" for one in sorted(expected))
         which = {"tenant": tenant_id, "run": run_id, "its_owner": owner}
         with self._database.write(tenant_id) as connection:
+            connection.enable_secure_delete()
             changed = connection.execute(
                 f"UPDATE runs SET {given} WHERE tenant_id = :tenant AND run_id = :run"
                 f" AND status IN ({old}) AND (:its_owner IS NULL OR owner = :its_owner)",
@@ -95,6 +96,7 @@ class SQLRuns:
     ) -> bool:
         """Store events of a run; False, and nothing stored, unless it is running by this owner."""
         with self._database.write(tenant_id) as connection:
+            connection.enable_secure_delete()
             return _append(connection, tenant_id, run_id, events, running_by=owner)
 
     def events(
@@ -148,6 +150,7 @@ class SQLRuns:
     def forget_oldest(self, tenant_id: str, *, keep: int) -> int:
         """Delete the tenant's oldest ended runs but for the last `keep`; return how many."""
         with self._database.write(tenant_id) as connection:
+            connection.enable_secure_delete()
             deleted = connection.execute(
                 "DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE tenant_id = ?"
                 " AND status NOT IN ('running', 'waiting') ORDER BY id DESC LIMIT -1 OFFSET ?)"
@@ -159,7 +162,7 @@ class SQLRuns:
     def delete(self, tenant_id: str, *, collection: str | None = None) -> list[str]:
         """Delete the tenant's runs, all or those of a collection, and return their ids.
 
-        No free page and no log of the database contains them afterwards.
+        No log of the database contains them afterwards, unless somebody reads it now.
         """
         which = "tenant_id = ? AND (? IS NULL OR collection = ?)"
         with self._database.write(tenant_id) as connection:

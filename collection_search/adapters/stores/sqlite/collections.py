@@ -99,7 +99,10 @@ class SQLiteCollections(SQLCollections):
         with self._database.read(None) as connection:
             begun = removal.unfinished(connection, self._clock())
         self._erase(begun)
-        before, after = space.give_back(self._database)
+        before = space.size_of(self._database.path)
+        for _ in space.rewrite_word_index(self._database):
+            pass
+        after = space.give_back(self._database)
         return Compaction(bytes_before=before, bytes_after=after)
 
     def _erase(self, begun: Sequence[int]) -> None:

@@ -132,15 +132,12 @@ def free_pages(database: Database, *, within_s: float = math.inf) -> None:
                 connection.executescript(f"PRAGMA incremental_vacuum({_FREED_PAGES})")
 
 
-def give_back(database: Database) -> tuple[int, int]:
-    """Give all free space to the system; return the bytes of the files before and after.
+def give_back(database: Database) -> int:
+    """Give all free space to the system; return the bytes of the files that are left.
 
     A file of an earlier version is written anew, which keeps others from writing meanwhile; later
     ones shrink in steps. Raises StoreError when the disk has no room for that.
     """
-    before = size_of(database.path)
-    for _ in rewrite_word_index(database):
-        pass
     with database.connected() as connection:
         if _pragma(connection, "auto_vacuum") != _INCREMENTAL:
             if (missing := _missing_room(database.path, connection)) is not None:
@@ -151,7 +148,7 @@ def give_back(database: Database) -> tuple[int, int]:
     attempts = iter(range(_LOG_ATTEMPTS))  # a copy stands in the log until it can be emptied
     while not database.truncate_log() and next(attempts, None) is not None:
         time.sleep(_MAX_REST_S)
-    return before, size_of(database.path)
+    return size_of(database.path)
 
 
 def size_of(path: Path) -> int:
