@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Final
@@ -22,7 +23,8 @@ from .shared.stored_collections import (
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from ..contracts.collection import TenantScope
     from ..ports import CollectionStore
@@ -97,7 +99,10 @@ def purge(
 
 
 def delete_tenant(*, yes: Yes = False, tenant: Tenant = None) -> None:
-    """Delete everything that is kept for a tenant, answers and spending included."""
+    """Delete everything that is kept for a tenant, answers and spending included.
+
+    The tokens of its users stay valid: 'tokens remove' removes them.
+    """
     from ..tools import removal
 
     context = search_context(tenant_id=tenant)
@@ -106,7 +111,11 @@ def delete_tenant(*, yes: Yes = False, tenant: Tenant = None) -> None:
         store, _ = open_collections(context)
         with _explained(f"What {owner!r} has", lambda: not store.collections(owner)):
             deleted = removal.delete_tenant(context)
-        Screen().line(format_deleted(deleted))
+        screen = Screen()
+        screen.line(format_deleted(deleted))
+        if users := _users_with_tokens(context.using().home, owner):
+            for line in tokens_left(owner, users):
+                screen.note(line)
 
 
 def compact() -> None:
@@ -177,6 +186,26 @@ def format_deleted(deleted: Erased) -> str:
     }
     text = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
     return f"Deleted: {text}." if text else "Nothing was there to delete."
+
+
+def _users_with_tokens(home: Path, tenant: str) -> list[str]:
+    """Return the users of the tenant whom a server lets in."""
+    from ..settings.access_tokens import AccessTokens
+
+    found = (one.user for one in AccessTokens(home).every() if one.tenant == tenant)
+    return list(dict.fromkeys(found))
+
+
+def tokens_left(tenant: str, users: Sequence[str]) -> list[str]:
+    """Return the lines that say whose tokens stay valid, and which commands remove them.
+
+    >>> for line in tokens_left("acme", ["ann"]): print(line)
+    The access tokens of acme stay valid. To remove them:
+      collection-search tokens remove ann --tenant acme
+    """
+    command = "  collection-search tokens remove"
+    lines = [f"{command} {user} --tenant {shlex.quote(tenant)}" for user in users]
+    return [f"The access tokens of {tenant} stay valid. To remove them:", *lines]
 
 
 def _confirm(task: str, question: str, *, yes: bool) -> bool:

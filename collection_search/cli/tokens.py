@@ -63,13 +63,18 @@ def add(
 
 
 @app.command("list")
-def list_(*, as_json: AsJson = False) -> None:
+def list_(
+    *,
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Only this tenant's.")] = None,
+    as_json: AsJson = False,
+) -> None:
     """List the tokens by id, with whom each stands for."""
     from ..settings import Settings
     from ..settings.access_tokens import AccessTokens
 
     screen = Screen(as_json=as_json)
-    found = AccessTokens(Settings.load().home).every()
+    every = AccessTokens(Settings.load().home).every()
+    found = [one for one in every if tenant in {None, one.tenant}]
     if as_json:
         screen.json(
             {
@@ -87,7 +92,10 @@ def list_(*, as_json: AsJson = False) -> None:
         )
         return
     if not found:
-        screen.line("There are no tokens. Issue one with 'collection-search tokens add USER'.")
+        where = "" if tenant is None else f" of {tenant}"
+        screen.line(
+            f"There are no tokens{where}. Issue one with 'collection-search tokens add USER'."
+        )
     for one in found:
         screen.line(
             "  ".join((one.token_id, one.tenant, one.user, one.role.name, one.created_at[:10]))

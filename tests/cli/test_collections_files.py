@@ -155,6 +155,20 @@ def test_the_runs_of_a_deleted_tenant_are_told(command: Invoke) -> None:
     assert ended.out == "Deleted: 1 runs of a server.\n"
 
 
+def test_a_deleted_tenant_keeps_its_tokens_and_is_told(command: Invoke) -> None:
+    """With the command that removes them; another tenant's are not named."""
+    for user, tenant in (("ann", "acme"), ("ann", "acme"), ("bob", "beta")):
+        command("tokens", "add", user, "--tenant", tenant)
+    ended = command("collections", "delete-tenant", "--tenant", "acme", "--yes")
+    assert ended.code == 0
+    assert ended.err.splitlines() == [
+        "The access tokens of acme stay valid. To remove them:",
+        "  collection-search tokens remove ann --tenant acme",
+    ]
+    assert command("tokens", "remove", "ann", "--tenant", "acme").code == 0
+    assert not command("collections", "delete-tenant", "--tenant", "acme", "--yes").err
+
+
 @pytest.mark.usefixtures("filled")
 @pytest.mark.parametrize(
     "action",

@@ -59,6 +59,17 @@ def test_the_list_shows_no_token(command: Invoke) -> None:
     assert not any(token[3:] in f"{listed.out}{rows}" for token in tokens)
 
 
+def test_the_tokens_of_one_tenant_are_listed(command: Invoke) -> None:
+    """On request only those."""
+    for user, tenant in (("ann", "acme"), ("bob", "beta")):
+        command("tokens", "add", user, "--tenant", tenant)
+    listed = command("tokens", "list", "--tenant", "acme")
+    assert [line.split()[1:3] for line in listed.out.splitlines()] == [["acme", "ann"]]
+    assert command("tokens", "list", "--tenant", "none").out.startswith(
+        "There are no tokens of none."
+    )
+
+
 def test_removal_is_of_one_user_of_one_tenant(command: Invoke) -> None:
     """One token by its id, or all; a name of another tenant removes nothing."""
     first, second, other = (
