@@ -58,3 +58,16 @@ def test_no_key_or_query_is_written_in_the_clear(tmp_path: Path) -> None:
     usage.put("one", "search", "a private question", b"answer")
     usage.close()
     assert b"a private question" not in (tmp_path / "usage.db").read_bytes()
+
+
+def test_what_an_answer_replaced_is_in_no_file(tmp_path: Path) -> None:
+    """A deletion includes what newer answers of the same question took the place of."""
+    usage = SQLiteUsage(tmp_path / "usage.db")
+    for answer in (b"quetzal " * 5000, b"tea"):
+        usage.put("one", "search", "key", answer)
+        usage.put("two", "search", "key", b"coffee")
+        usage.flush()
+    assert usage.delete_tenant("one") == 1
+    assert not any(b"quetzal" in path.read_bytes() for path in tmp_path.iterdir())
+    assert usage.get("two", "search", "key", max_age_s=60) == b"coffee"
+    usage.close()

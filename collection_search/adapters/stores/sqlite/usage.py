@@ -10,6 +10,8 @@ from ..sql.answer_cache import AnswerQueue
 from ..sql.usage import SQLUsage
 from .answer_space import make_room
 from .database import BUSY_TIMEOUT_S, Database, Schema
+from .removal import FREEING_S
+from .space import free_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,3 +59,13 @@ class SQLiteUsage(SQLUsage):
         """Write what waits, and close the connections that no call uses."""
         self._answers.close()
         self._database.close()
+
+    def _erase(self, what: str, *values: str | float) -> int:
+        """Delete rows so that no free page and no log of the database contains them.
+
+        Pages that older rows have left are not overwritten, so they leave the file.
+        """
+        count = super()._erase(what, *values)
+        free_pages(self._database, within_s=FREEING_S)
+        self._database.truncate_log()
+        return count
