@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -73,9 +74,10 @@ def add(
             "--max-pages, --include, --exclude, --pdf and --no-pdf choose among the pages that"
             " --depth finds: add it."
         )
+    found: Sequence[str] = urls or ()
+    _refuse_files(found)
     context = search_context(tenant_id=tenant, max_cost_usd=max_cost)
     screen = Screen(as_json=as_json)
-    found: Sequence[str] = urls or ()
     with release_on_interrupt(context):
         if follows and (collection or session):
             found = _found(
@@ -97,6 +99,17 @@ def add(
         )
         status = wait_with_bar(ticket, context, screen, timeout_s=0.0 if no_wait else WAIT_S)
     raise typer.Exit(_print_status(status, screen, waited=not no_wait))
+
+
+def _refuse_files(urls: Sequence[str]) -> None:
+    """Raise InputError for a file of this machine: pages are read from the web."""
+    for url in urls:
+        if url.startswith("file:") or os.path.exists(url):  # noqa: PTH110 - it need not be a path
+            raise InputError(
+                f"{url!r} is on this machine, and 'ingest add' reads pages of the web. To search a"
+                " folder of files: 'collection-search corpus add FOLDER'. To store texts of your"
+                " own: CollectionVectorStore.add_texts, in Python."
+            )
 
 
 @contextmanager

@@ -141,6 +141,8 @@ def test_what_was_staged_is_added(site: LoopbackSite, command: Invoke) -> None:
     [
         ((), "Give the URLs to ingest"),
         (("ftp://e.org",), "ftp://e.org"),
+        (("file:///tmp/notes.md",), "corpus add FOLDER"),
+        ((__file__,), "corpus add FOLDER"),
         (("http://127.0.0.1:1/", "--depth", "11"), "--depth"),
     ],
 )
