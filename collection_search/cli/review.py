@@ -207,7 +207,7 @@ def _sweep(job: ReviewJob) -> None:
             {"gate_id": gate.gate_id, "collection": gate.collection, "review": gate.decision}
             for gate in gates
         ]
-        job.screen.json({"swept": rows})
+        job.screen.json({"swept": rows, "left": [gate.gate_id for gate in left]})
         return
     for gate in gates:
         job.screen.line(f"{gate.gate_id}  {gate.collection}  {format_review(gate.decision)}")
@@ -218,8 +218,8 @@ def _sweep(job: ReviewJob) -> None:
             job.screen.line(f"  what it answers: {asked}")
     for gate in left:
         job.screen.warn(
-            f"{gate.gate_id} is past its deadline, but the program that asked for it keeps its run:"
-            " answer it there."
+            f"{gate.gate_id} is past its deadline and was not decided: the program that asked for"
+            " it keeps its run, so answer it there; or its run failed, and -v says why."
         )
     if not gates and not left:
         job.screen.note("No review is past its deadline.")

@@ -184,9 +184,10 @@ class QuestionRecord(BaseModel):
     criteria: list[str] = Field(default_factory=list)
     """Conditions that its pages must meet."""
     url_keys: list[str] = Field(default_factory=list)
-    """Pages of its last result, best first; all that were approved, where it is reviewed."""
-    is_reviewed: bool = False
-    """Whether a review, or a person on the page, chose its pages: a refresh brings no others."""
+    """Pages of its last result, best first."""
+    is_reviewed: bool | None = None
+    """Whether a review, or a person on the page, chose its pages: a refresh brings no new ones.
+    None where an earlier version stored it: its reviews tell."""
     removed: list[str] = Field(default_factory=list)
     """Keys of pages that were deleted one by one, set by the store: a refresh brings none back."""
     coverage: LastCoverage | None = None

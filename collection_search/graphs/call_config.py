@@ -56,7 +56,7 @@ class CallConfig(NamedTuple):
         around = ensure_config().get("configurable", {})
         told = {**_configurable(bound), **_configurable(given)}
         names_place = any(
-            (config or {}).get("configurable", {}).get(name) not in (None, {}, "")
+            (config or {}).get("configurable", {}).get(name) not in (None, {})  # "" is a place
             for config in (bound, given)
             for name in _PLACE
         )

@@ -12,7 +12,7 @@ from ..contracts.inputs import ReviewInput
 from ..contracts.review import ReviewRequest  # noqa: TC001 - readers of annotations need it
 from ..contracts.state import CollectionReviewOutput
 from ..errors import InputError
-from ..nodes.review_candidates import asks_for, gate_id
+from ..nodes.review_candidates import asks_for
 from ..runtime.concurrency import offload, run_blocking
 from ..settings.adapter_factory import adapter_of
 from ..text.redaction import redact
@@ -48,6 +48,8 @@ NAME: Final = REVIEW_NAME
 SPARE_S: Final = 300.0
 """A decided run that has not ended this long after the limit of its coverage check is resumed by a
 sweep: its process died."""
+_GATE: Final = "k_hitl_gate"
+_WITHDRAWN: Final = "The review is withdrawn, and nothing else was changed."
 _REVIEWED: Final = frozenset(("ids", "started_at", "question", "collection_scope", "results"))
 """What the state of a run has when a person is asked."""
 
@@ -150,10 +152,13 @@ class CollectionReviewGraph:
         """
         gate, store = await self.agate(gate_id), await self._gate_store()
         answer = validate_decision(gate, decision)
-        if not await self._waits_at(gate, await self._require_state(gate)):
+        state = await self._require_state(gate)
+        if not _waits_at(gate, state):
+            await self.agate(gate_id)  # raises where somebody has decided it meanwhile
+            is_withdrawn = await self._withdraw(gate, state)
             raise InputError(
                 f"The run of {gate_id} does not wait at this review any more: it has ended, or was"
-                " changed and asks anew. The review is withdrawn, and nothing else was changed."
+                f" changed and asks anew. {_WITHDRAWN if is_withdrawn else 'Nothing was changed.'}"
             )
         now = await offload(store.now)
         review = settle_review(gate, answer, approver=approver, now=now)
@@ -205,7 +210,10 @@ class CollectionReviewGraph:
             is_dead = gate.changed_at < now - limit_s
             return gate if is_dead and await offload(store.take_over, gate) else None
         review = settle_review(gate, None, approver=None, now=now)
-        if review is None or not await self._waits_at(gate, state):
+        if review is None:
+            return None
+        if not _waits_at(gate, state):
+            await self._withdraw(gate, state)
             return None
         decided = await offload(store.decide, gate.tenant_id, gate.gate_id, review)
         return decided if decided.is_new_decision else None
@@ -231,28 +239,24 @@ class CollectionReviewGraph:
                 if on_event is not None:
                     on_event(event)
             result = _result(thread_id, await compiled.aget_state(config))
-            store, asked = await self._gate_store(), result["request"]
             if gate is not None:
+                store = await self._gate_store()
                 await offload(store.close, gate.tenant_id, gate.gate_id)
-            keep = asked["gate_id"] if asked else None
-            await offload(store.withdraw, self.context.tenant(), thread_id, keep=keep)
             if result["request"] is None and self._checkpointer is None:
                 await compiled.checkpointer.adelete_thread(thread_id)  # type: ignore[union-attr]
         return result
 
-    async def _waits_at(self, gate: Gate, state: StateSnapshot) -> bool:
-        """Return whether the run waits at an open gate, or will as soon as it goes on.
+    async def _withdraw(self, gate: Gate, state: StateSnapshot) -> bool:
+        """Withdraw a gate at which its run does not wait; return whether that is certain.
 
-        Otherwise the gate is withdrawn: no answer to it would be carried out.
+        Another run on a thread of this name may be another program's, and a run that is before the
+        gate may be about to come to it.
         """
-        values = cast("CollectionSearchState", state.values)
-        is_asked = "k_hitl_gate" in state.next
-        if is_asked and asks_for(gate, values):
-            return True
+        is_its_run = state.values["ids"]["run_id"] == gate.run_id
+        if not is_its_run or (state.next and _GATE not in state.next):
+            return False
         store = await self._gate_store()
-        keep = gate_id(gate.tenant_id, values) if is_asked else None
-        await offload(store.withdraw, gate.tenant_id, str(gate.thread_id), keep=keep)
-        return False
+        return await offload(store.withdraw, gate.tenant_id, gate.gate_id)
 
     async def _require_state(self, gate: Gate) -> StateSnapshot:
         """Return the state of the gate's run. Raises InputError where it is not found here."""
@@ -286,6 +290,11 @@ class CollectionReviewGraph:
         checkpoints = await adapter_of(settings, "checkpoints", settings.engine)
         async with checkpoints.open() as saver:
             yield build_graph(review=True, checkpointer=saver)
+
+
+def _waits_at(gate: Gate, state: StateSnapshot) -> bool:
+    """Return whether the run waits at an open gate, or will as soon as it goes on."""
+    return _GATE in state.next and asks_for(gate, cast("CollectionSearchState", state.values))
 
 
 def _config(thread_id: str) -> RunnableConfig:

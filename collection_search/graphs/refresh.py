@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts.collection import TenantScope
-from ..contracts.page_choice import PageChoice
 from ..contracts.refresh_report import (
     AskedAgain,
     CrawledAgain,
@@ -23,7 +22,7 @@ from ..tools.criteria.refused_pages import reason_against
 from ..tools.ingest import engine_for
 from ..tools.ingestion.crawls import repeat_crawls
 from ..tools.ingestion.page_payers import paid_rules
-from ..tools.ingestion.questions import shown_record
+from ..tools.ingestion.questions import choose_pages, shown_record
 from ..tools.public_arguments import context_for, validate_arguments
 from ..tools.spending.run_spendings import share_ceiling
 from ..tools.tickets import wait_for_all
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from ..context import SearchContext
     from ..contracts.collection import QuestionRecord
     from ..contracts.ingestion import RowStatus
+    from ..contracts.page_choice import PageChoice
     from ..ports import Storage
 
 _UNDER_WAY: Final = frozenset({"waiting", "to_fetch", "working"})
@@ -56,11 +56,12 @@ async def arefresh(
 ) -> RefreshReport:
     """Return what is new, changed, unchanged, gone and failed since the collection was filled.
 
-    Its questions are asked again, unless `ask` is False, and what they find is ingested again. Of a
-    question whose pages a review has chosen only these are, whatever their scores; the others are
-    in the report as `unreviewed`. Without questions nothing is searched. Its crawls look for new
-    pages, unless `crawl` is False, within their bounds: `max_pages` is for all runs of a crawl
-    together. A page that was deleted by itself comes back neither way.
+    Its questions are asked again, unless `ask` is False, and what they find is ingested again. A
+    question whose pages a review has chosen brings no new ones, and the others whatever they score
+    now; what only a review could take is in the report as `unreviewed`. Without questions nothing
+    is searched. Its crawls look for new pages, unless `crawl` is False, within their bounds:
+    `max_pages` is for all runs of a crawl together. A page that was deleted by itself comes back
+    neither way.
 
     The ceiling of the cost is for all of this together. A page that it leaves unembedded stays as
     it was, and is among the failed ones.
@@ -116,7 +117,9 @@ async def arefresh(
     questions = await offload(store.collections.questions, scope) if ask else []
     ranking = await _with_stored_embedder(store, scope, context) if questions else context
     for record in questions:
-        again, ticket = await _ask_again(record, await _part_of(ranking, run_id), collection)
+        choice = await offload(choose_pages, store.gates, scope, record, before)
+        part = (await _part_of(ranking, run_id)).model_copy(update={"page_choice": choice})
+        again, ticket = await _ask_again(record, part, collection)
         asked.append(again)
         tickets += [ticket] if ticket else []
     rows = await offload(_wait_for_all, tickets, context, timeout_s, on_progress)
@@ -173,9 +176,6 @@ async def _ask_again(
     """Ask a question as before; return how it ended and the ticket of its pages."""
     if context.provider is None and record.provider is not None:
         context = context.model_copy(update={"provider": record.provider})
-    approved = frozenset(record.url_keys) if record.is_reviewed else None
-    choice = PageChoice(approved, frozenset(record.removed))
-    context = context.model_copy(update={"page_choice": choice})
     shown = shown_record(record).question
     try:
         output = await _run(record, context, collection)
@@ -193,7 +193,7 @@ async def _ask_again(
         provider=(output["search"] or {}).get("provider"),
         cost_usd=telemetry.get("cost_usd", 0.0),
         cost_complete=telemetry.get("cost_complete", True),
-        unreviewed=_unreviewed(record, output),
+        unreviewed=_unreviewed(record, context.page_choice, output),
     )
     return asked, receipt.get("ticket")
 
@@ -223,11 +223,11 @@ async def _run(record: QuestionRecord, context: SearchContext, collection: str) 
     return (await CollectionSearchGraph(context).arun(question))[1]
 
 
-def _unreviewed(record: QuestionRecord, output: Mapping[str, Any]) -> list[str]:
+def _unreviewed(record: QuestionRecord, choice: PageChoice, output: Mapping[str, Any]) -> list[str]:
     """Return the results of a reviewed question that only a review could take."""
-    if not record.is_reviewed:
+    if choice.approved is None:
         return []
-    known = {*record.url_keys, *record.removed}
+    known = choice.approved | choice.removed
     return [
         result["url"]
         for result in output.get("results") or []

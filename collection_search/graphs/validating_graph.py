@@ -6,11 +6,10 @@ for a wrong value.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from langgraph.types import StateSnapshot, StateUpdate
 
 InputT = TypeVar("InputT", bound=BaseModel)
-_INTERRUPT_ID: Final = re.compile("[0-9a-f]{32}")
 
 
 class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
@@ -176,21 +174,20 @@ def _context(given: Any, call: CallConfig) -> Any:
 
 
 def _is_answer(given: Any) -> bool:
-    """Return whether an input is an answer that names no interrupt."""
-    answer = given.resume if isinstance(given, Command) else None
-    if isinstance(answer, Mapping):
-        return not all(isinstance(key, str) and _INTERRUPT_ID.fullmatch(key) for key in answer)
-    return answer is not None
+    return isinstance(given, Command) and given.resume is not None
 
 
 def _refuse_unasked(state: StateSnapshot) -> None:
     """Raise InputError where the thread waits for no answer: LangGraph would keep this one."""
-    if not state.interrupts:
-        raise InputError(
-            "This thread waits for no answer: it has no run, its run has ended, or its state was"
-            " changed. After a change call the graph with None as input: it asks anew. Nothing was"
-            " changed."
+    if state.interrupts:
+        return
+    said = "it has no run, or its run has ended."
+    if state.next:
+        said = (
+            f"its run stopped before {', '.join(state.next)}. Call the graph with None as input: it"
+            " goes on, and asks anew where its state was changed."
         )
+    raise InputError(f"This thread waits for no answer: {said} Nothing was changed.")
 
 
 def _with_defaults(model: type[BaseModel], given: Any) -> Any:

@@ -79,12 +79,13 @@ async def auto_ingest(state: CollectionSearchState, run: StageRun) -> IngestUpda
 def _select(state: CollectionSearchState, wanted: Threshold, choice: PageChoice) -> Selection:
     """Return the results to ingest. Raises QualityThresholdError where there are none."""
     results = state["results"]
-    allowed = {n for n, result in enumerate(results) if choice.allows(url_key(result["url"]))}
+    allowed = [n for n, result in enumerate(results) if choice.allows(url_key(result["url"]))]
     if choice.approved is not None:  # whatever their scores
         if not allowed:
             raise QualityThresholdError("no page that was approved for this question was found")
-        return Selection(sorted(allowed), threshold=0.0, fallback_used=False)
-    return select_for_ingestion(
+        return Selection(allowed, threshold=0.0, fallback_used=False)
+    # Deleted pages count until the threshold is found: without them it could fall.
+    chosen = select_for_ingestion(
         [result["embedding_rank_score"] for result in results],
         min_score=wanted.min_score,
         fallback_score=wanted.fallback_score,
@@ -92,5 +93,9 @@ def _select(state: CollectionSearchState, wanted: Threshold, choice: PageChoice)
         scale=results[0]["explanation"]["scale"] if results else None,
         pool_size=len(state["candidates"]),
         pool_scores=[score_by_relevance(result) for result in results],
-        eligible=[n for n in eligible_positions(results) if n in allowed],
+        eligible=eligible_positions(results),
     )
+    kept = [n for n in chosen.positions if n in allowed]
+    if not kept:
+        raise QualityThresholdError("all pages that reach the score were deleted by hand before")
+    return chosen._replace(positions=kept)

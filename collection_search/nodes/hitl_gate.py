@@ -8,12 +8,14 @@ from langgraph.errors import GraphInterrupt
 from langgraph.types import interrupt
 from pydantic import ValidationError
 
+from ..contracts.collection import TenantScope
 from ..contracts.review import Gate
 from ..runtime.concurrency import offload
 from ..settings.remote_caller import approver_of
 from ..text.question_mask import QuestionMask
 from ..text.timestamps import iso_time
 from ..tools.decisions.run_threshold import find_run_threshold
+from ..tools.ingestion.questions import record_rejection
 from ..tools.reviews import (
     build_review_request,
     decision_model,
@@ -49,6 +51,9 @@ async def hitl_gate(state: CollectionSearchState, run: StageRun) -> GateUpdate:
         flags = [] if is_used else ["answer_not_used"]
     review = cast("Review", gate.decision)
     has_pages = bool(review["approved_urls"] or review["added_urls"])
+    if not has_pages:
+        scope = TenantScope(gate.tenant_id, gate.collection)
+        await record_rejection(run.context, scope, state["question"])
     return {
         "review": review,
         "outcome": "search_completed" if has_pages else _rejected(gate),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..contracts.collection import TenantScope
 from ..runtime.concurrency import offload
 from ..text.loose_keys import current_key
+from ..text.question_mask import QuestionMask, is_masked
 from ..text.urls import url_key
 
 if TYPE_CHECKING:
@@ -38,13 +39,17 @@ def gate_id(tenant_id: str, state: CollectionSearchState) -> str:
 def asks_for(gate: Gate, state: CollectionSearchState) -> bool:
     """Return whether a run with this state asks what the gate asks.
 
-    The gates of earlier versions have the id of their round.
+    The gates of earlier versions have the id of their round, and may mask other words.
     """
     if gate.gate_id != round_id(gate.tenant_id, state):
         return gate.gate_id == gate_id(gate.tenant_id, state)
     urls = {result["url"] for result in state["results"]}
-    is_same = {candidate["url"] for candidate in gate.candidates} == urls
-    return is_same and gate.collection == state["collection_scope"]
+    question = QuestionMask.of(state).mask(state["question"])
+    return (
+        {candidate["url"] for candidate in gate.candidates} == urls
+        and gate.collection == state["collection_scope"]
+        and (gate.question == question or is_masked(gate.question))
+    )
 
 
 def _gate_id(*made_of: object) -> str:

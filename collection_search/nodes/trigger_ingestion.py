@@ -20,7 +20,7 @@ from .receipts import (
     run_provenance,
     threshold_facts,
 )
-from .review_candidates import review_candidates, review_round
+from .review_candidates import asks_for, review_candidates, review_round
 from .stage import StageRun, stage
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ async def _decision(state: CollectionSearchState, run: StageRun) -> tuple[Review
     store = await run.context.storage()
     review = state.get("review")
     if review is not None and review["round"] == review_round(state):
-        await offload(_refuse_other_collection, store.gates, run, review, state)
+        await offload(_refuse_other_review, store.gates, run, review, state)
         return review, None
     wanted = await find_run_threshold(run.context, state)
     decided = decide_by_threshold(
@@ -91,20 +91,20 @@ async def _decision(state: CollectionSearchState, run: StageRun) -> tuple[Review
     return decided, wanted
 
 
-def _refuse_other_collection(
+def _refuse_other_review(
     gates: GateStore, run: StageRun, review: Review, state: CollectionSearchState
 ) -> None:
-    """Raise InputError where the decision is about another collection than the state's. Blocks.
+    """Raise InputError where the decision is about something else than the state has. Blocks.
 
     Its gate is closed: nobody can carry it out.
     """
     gate_id = review["gate_id"]
     gate = None if gate_id is None else gates.get(run.context.tenant(), gate_id)
-    if gate is not None and gate.collection != state["collection_scope"]:
+    if gate is not None and not asks_for(gate, state):
         gates.close(gate.tenant_id, gate.gate_id)
         raise InputError(
-            f"The review {gate_id} was about the collection {gate.collection!r}, not about"
-            f" {state['collection_scope']!r}. Go back before the review to have it asked again."
+            f"The review {gate_id} was about something else: the run's question, collection or"
+            " pages were changed after its decision. Go back before it to have them reviewed."
         )
 
 

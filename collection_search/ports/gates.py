@@ -75,11 +75,8 @@ class GateStore(Protocol):
         """
         ...
 
-    def withdraw(self, tenant_id: str, thread_id: str, *, keep: str | None = None) -> int:
-        """Delete a thread's open gates but the one whose id is `keep`; return how many there were.
-
-        Nobody waits at them: the state of the thread has changed, or its run has ended.
-        """
+    def withdraw(self, tenant_id: str, gate_id: str) -> bool:
+        """Delete an open gate, since no run waits at it; False when it is decided or unknown."""
         ...
 
     def take_over(self, gate: Gate) -> bool:

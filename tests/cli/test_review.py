@@ -334,7 +334,7 @@ def test_the_sweep_applies_each_policy(
     assert bool(looks) == (expected == "ingested")
     for line in looks:
         assert command(*shlex.split(line.split(": ", 1)[1])[1:]).code == 0
-    assert command("review", "--sweep", "--json").json == {"swept": []}
+    assert command("review", "--sweep", "--json").json == {"swept": [], "left": []}
     command("worker", "--once")
     assert bool(stored()) == (expected == "ingested")
 

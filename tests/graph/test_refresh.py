@@ -12,7 +12,7 @@ from support.scripted_world import INPUT
 from collection_search import CollectionSearchGraph, SearchContext, Settings, ingest, refresh, wait
 from collection_search.adapters.crawl.web import WebPages
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.contracts.collection import TenantScope
+from collection_search.contracts.collection import Document, TenantScope
 from collection_search.contracts.ingestion import PageDone
 from collection_search.contracts.search import ProviderSearchResult
 from collection_search.errors import InputError, ModelError, SearchProviderUnavailable
@@ -108,6 +108,75 @@ def test_what_one_of_several_reviews_has_approved_is_taken_again(settings: Setti
     review(context, urls[2:3])
     report = refresh("tea", context=context)
     assert (report.unchanged, report.not_looked_at) == (urls[:3], [])
+
+
+def test_what_came_without_a_review_is_looked_at_too(settings: Settings) -> None:
+    """It is in the collection, so that it brings nothing new; it is not said to need a review."""
+    pages = [told(f"{n}", n) for n in range(6)]
+    context = filled(settings, pages[:2])
+    context = context.model_copy(update={"provider": ScriptedAdapter(pages)})
+    review(context, [pages[5].url])
+    report = refresh("tea", context=context)
+    urls = [pages[n].url for n in (0, 1, 5)]
+    assert (report.unchanged, report.new, report.not_looked_at) == (urls, [], [])
+    assert sorted(report.questions[0].unreviewed) == [pages[n].url for n in (2, 3, 4)]
+
+
+def test_what_a_review_has_rejected_does_not_come(settings: Settings) -> None:
+    """Also where the question was asked without a review before."""
+    pages = [told(f"{n}", n) for n in range(6)]
+    context = filled(settings, pages, auto_ingest_top_k=3)
+    before = {document.url for document in documents_of(context)}
+    reviews = CollectionReviewGraph(context)
+    request = reviews.run({**INPUT, "collection_scope": "tea"})["request"]
+    assert request is not None
+    reviews.decide(request["gate_id"], {"status": "rejected"})
+    more = context.model_copy(update={"provider": ScriptedAdapter([*pages[3:], *pages[:3]])})
+    assert refresh("tea", context=more).new == []
+    assert {document.url for document in documents_of(context)} == before
+
+
+def documents_of(context: SearchContext) -> list[Document]:
+    """Return the documents of the collection."""
+    collections = run_blocking(context.storage()).collections
+    scope = TenantScope("local", "tea")
+    keys = list(collections.hashes(scope))
+    return [stored.document for stored in collections.get(scope, keys)]
+
+
+@pytest.mark.parametrize("is_reviewed", [False, True])
+def test_reviews_tell_of_questions_that_an_earlier_version_stored(
+    settings: Settings, *, is_reviewed: bool
+) -> None:
+    """The question does not say whether its pages were reviewed."""
+    pages = [told(f"{n}", n) for n in range(6)]
+    if is_reviewed:
+        context, _ = reviewed(settings, 0)
+    else:
+        context = filled(settings, pages[:1])
+        context = context.model_copy(update={"provider": ScriptedAdapter(pages)})
+    collections = run_blocking(context.storage()).collections
+    scope = TenantScope("local", "tea")
+    (record,) = collections.questions(scope)
+    collections.remember_question(scope, record.model_copy(update={"is_reviewed": None}))
+    assert bool(refresh("tea", context=context).new) == (not is_reviewed)
+
+
+def test_a_deletion_brings_no_worse_pages(settings: Settings) -> None:
+    """With fewer than three good pages the threshold falls; a deleted one counts for that."""
+    fair = told("fair", 9)
+    fair.title, fair.snippet = "Timeouts", "About timeouts of tasks."
+    pages = [*(told(f"{n}", n) for n in range(3)), fair]
+    context = filled(settings, pages, auto_ingest_min_score=90)
+    assert fair.url not in {document.url for document in documents_of(context)}
+    collections = run_blocking(context.storage()).collections
+    collections.delete_document(TenantScope("local", "tea"), url_key(pages[0].url))
+    assert refresh("tea", context=context).new == []
+    for page in pages[1:]:
+        collections.delete_document(TenantScope("local", "tea"), url_key(page.url))
+    report = refresh("tea", context=context)
+    assert report.new == []
+    assert "deleted by hand before" in str(report.questions[0].error)
 
 
 def test_nothing_else_comes_where_no_approved_page_is_found(settings: Settings) -> None:

@@ -107,18 +107,17 @@ class GateStoreContract(GateListingContract):
         assert self.store.gates.close(MINE.tenant_id, "g1")
         assert not self.store.gates.close(MINE.tenant_id, "g1")
 
-    def test_open_gates_of_a_thread_are_withdrawn(self) -> None:
-        """But for the one to keep; decided ones and those of other threads and tenants stay."""
-        for name in ("g1", "g2", "g3"):
-            self._open(name, thread_id="one")
-        self._open("g4", thread_id="another")
-        self._open("g5", scope=THEIRS, thread_id="one")
+    def test_an_open_gate_is_withdrawn(self) -> None:
+        """A decided one stays, and so do those of others."""
+        for name in ("g1", "g2"):
+            self._open(name)
+        self._open("g1", scope=THEIRS)
         self.store.gates.decide(MINE.tenant_id, "g2", decision_by())
-        assert self.store.gates.withdraw(MINE.tenant_id, "one", keep="g3") == 1
-        assert self._names(self.store.gates.gates(MINE.tenant_id)) == ["g2", "g3", "g4"]
-        assert self.store.gates.withdraw(MINE.tenant_id, "one") == 1
-        assert self.store.gates.withdraw(MINE.tenant_id, "none") == 0
-        assert self._names(self.store.gates.gates(THEIRS.tenant_id)) == ["g5"]
+        names = ("g1", "g1", "g2")
+        withdrawn = [self.store.gates.withdraw(MINE.tenant_id, name) for name in names]
+        assert withdrawn == [True, False, False]
+        assert self._names(self.store.gates.gates(MINE.tenant_id)) == ["g2"]
+        assert self._names(self.store.gates.gates(THEIRS.tenant_id)) == ["g1"]
 
     def test_what_decides_nothing_is_refused(self) -> None:
         """An unknown gate, and a decision to decide later; the gate stays open."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ...contracts.collection import LastCoverage
+from ...contracts.page_choice import PageChoice
 from ...runtime.concurrency import offload
 from ...runtime.failure_log import log_failure
 from ...text.question_mask import QuestionMask
@@ -17,8 +18,12 @@ if TYPE_CHECKING:
     from ...context import SearchContext
     from ...contracts.collection import QuestionRecord, TenantScope
     from ...contracts.coverage import Coverage
+    from ...ports import GateStore
 
 logger = logging.getLogger(__name__)
+
+_REVIEWS: Final = 1000
+"""The last decisions that are looked at for questions of earlier versions."""
 
 
 async def record_question(
@@ -37,6 +42,38 @@ async def record_question(
         await offload(store.collections.remember_question, scope, asked)
     except Exception as error:  # noqa: BLE001 - it is logged
         log_failure(logger, "the question could not be remembered", error)
+
+
+async def record_rejection(context: SearchContext, scope: TenantScope, question: str) -> None:
+    """Note with a question that is remembered that a review took none of its pages.
+
+    A failure is logged only.
+    """
+    try:
+        store = await context.storage()
+        for record in await offload(store.collections.questions, scope):
+            if record.question == question:
+                keys = [key for key in record.url_keys if key not in record.removed]
+                noted = record.model_copy(update={"is_reviewed": True, "url_keys": keys})
+                await offload(store.collections.remember_question, scope, noted)
+    except Exception as error:  # noqa: BLE001 - it is logged
+        log_failure(logger, "the rejection could not be remembered", error)
+
+
+def choose_pages(
+    gates: GateStore, scope: TenantScope, record: QuestionRecord, stored: Iterable[str]
+) -> PageChoice:
+    """Return the pages that a question may bring when it is asked again. Blocks.
+
+    A reviewed one brings no new page; `stored` are those of the collection. Raises StoreError.
+    """
+    is_reviewed = record.is_reviewed
+    if is_reviewed is None:
+        shown = _shown_question(record)
+        decided = gates.decided(scope.tenant_id, collection=scope.collection, limit=_REVIEWS)
+        is_reviewed = any(gate.question == shown for gate in decided)
+    approved = frozenset((*record.url_keys, *stored)) if is_reviewed else None
+    return PageChoice(approved, frozenset(record.removed))
 
 
 async def named_records(

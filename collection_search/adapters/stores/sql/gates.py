@@ -167,15 +167,14 @@ class SQLGates:
             gate = _require(connection, tenant_id, gate_id)
             return replace(gate, is_new_decision=decided.rowcount > 0)
 
-    def withdraw(self, tenant_id: str, thread_id: str, *, keep: str | None = None) -> int:
-        """Delete a thread's open gates but the one whose id is `keep`; return how many."""
+    def withdraw(self, tenant_id: str, gate_id: str) -> bool:
+        """Delete an open gate, since no run waits at it; False when it is decided or unknown."""
         with self._database.write(tenant_id) as connection:
             withdrawn = connection.execute(
-                "DELETE FROM gates WHERE tenant_id = ? AND thread_id = ? AND state = 'open'"
-                " AND gate_id != ?",
-                (tenant_id, thread_id, keep or ""),
+                "DELETE FROM gates WHERE tenant_id = ? AND gate_id = ? AND state = 'open'",
+                (tenant_id, gate_id),
             )
-            return withdrawn.rowcount
+            return withdrawn.rowcount > 0
 
     def take_over(self, gate: Gate) -> bool:
         """Mark a decided gate as changed now; False when somebody did so since it was read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ....contracts.collection import QuestionRecord
 from ....text.clean import to_unicode
@@ -23,11 +23,13 @@ def remember_question(
 ) -> None:
     """Store a question, or its new result, with the times it was asked.
 
-    Pages that were deleted stay so, but for those that it has brought again; approved ones too.
+    Pages that were deleted stay so, but for those that it has brought again.
     """
     of = {"collection": collection, "question": to_unicode(record.question), "now": now}
     if before := connection.execute(_FIND, of).fetchone():
-        record = _continued(record, json.loads(before["record"]))
+        removed = json.loads(before["record"]).get("removed", ())
+        removed = [key for key in removed if key not in record.url_keys]
+        record = record.model_copy(update={"removed": removed})
     connection.execute(
         "INSERT INTO questions (collection_id, question, record, first_asked_at, last_asked_at)"
         " VALUES (:collection, :question, :record, :now, :now)"
@@ -35,14 +37,6 @@ def remember_question(
         " record = excluded.record, last_asked_at = excluded.last_asked_at",
         of | {"record": to_json(record.model_dump(mode="json", exclude=_TIMES))},
     )
-
-
-def _continued(record: QuestionRecord, before: dict[str, Any]) -> QuestionRecord:
-    removed = [key for key in before.get("removed", ()) if key not in record.url_keys]
-    keys = record.url_keys
-    if record.is_reviewed and before.get("is_reviewed"):
-        keys = [*dict.fromkeys([*keys, *before["url_keys"]])]
-    return record.model_copy(update={"removed": removed, "url_keys": keys})
 
 
 def list_questions(connection: Connection, collection: int | None) -> list[QuestionRecord]:
