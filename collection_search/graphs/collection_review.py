@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..context import SearchContext
 from ..contracts.inputs import ReviewInput
-from ..contracts.review import ReviewRequest  # noqa: TC001 - readers of annotations need it
+from ..contracts.review import GATE_NODE, ReviewRequest
 from ..contracts.state import CollectionReviewOutput
 from ..errors import InputError
 from ..nodes.review_candidates import asks_for
@@ -48,7 +48,6 @@ NAME: Final = REVIEW_NAME
 SPARE_S: Final = 300.0
 """A decided run that has not ended this long after the limit of its coverage check is resumed by a
 sweep: its process died."""
-_GATE: Final = "k_hitl_gate"
 _WITHDRAWN: Final = "The review is withdrawn, and nothing else was changed."
 _REVIEWED: Final = frozenset(("ids", "started_at", "question", "collection_scope", "results"))
 """What the state of a run has when a person is asked."""
@@ -253,7 +252,7 @@ class CollectionReviewGraph:
         gate may be about to come to it.
         """
         is_its_run = state.values["ids"]["run_id"] == gate.run_id
-        if not is_its_run or (state.next and _GATE not in state.next):
+        if not is_its_run or (state.next and GATE_NODE not in state.next):
             return False
         store = await self._gate_store()
         return await offload(store.withdraw, gate.tenant_id, gate.gate_id)
@@ -294,7 +293,7 @@ class CollectionReviewGraph:
 
 def _waits_at(gate: Gate, state: StateSnapshot) -> bool:
     """Return whether the run waits at an open gate, or will as soon as it goes on."""
-    return _GATE in state.next and asks_for(gate, cast("CollectionSearchState", state.values))
+    return GATE_NODE in state.next and asks_for(gate, cast("CollectionSearchState", state.values))
 
 
 def _config(thread_id: str) -> RunnableConfig:
