@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from ..errors import QualityThresholdError
 from ..ranking.explanation import score_by_relevance
 from ..ranking.threshold import Selection, select_for_ingestion
+from ..runtime.concurrency import offload
 from ..text.urls import url_key
 from ..tools.criteria.refused_pages import eligible_positions
 from ..tools.decisions.run_threshold import find_run_threshold
@@ -23,10 +25,14 @@ from .receipts import (
 from .stage import StageRun, stage
 
 if TYPE_CHECKING:
+    from ..contracts.ingestion import IngestionRequest
     from ..contracts.page_choice import PageChoice
     from ..contracts.state import CollectionSearchState, Outcome
     from ..contracts.updates import IngestUpdate
     from ..ranking.adaptive import Threshold
+
+
+_KEPT: Final = frozenset(("approved_by", "review", "added_by_hand"))
 
 
 @stage("k_auto_ingest")
@@ -47,6 +53,8 @@ async def auto_ingest(state: CollectionSearchState, run: StageRun) -> IngestUpda
         [results[index] for index in selection.positions], state["candidates"], shared
     )
     request = build_ingestion_request(state, run, items)
+    if is_reviewed:
+        request = await _with_approvals(request, run)
     try:
         trigger = await run.context.ingestion_trigger()
         ticket = await trigger.trigger(request)
@@ -74,6 +82,26 @@ async def auto_ingest(state: CollectionSearchState, run: StageRun) -> IngestUpda
             "cost_usd": 0.0,
         },
     }
+
+
+async def _with_approvals(request: IngestionRequest, run: StageRun) -> IngestionRequest:
+    """Return the request with who has approved each page: a new text of it changes nothing of that.
+
+    Raises StoreError.
+    """
+    store = await run.context.storage()
+    keys = [item.url_key for item in request.items]
+    stored = await offload(store.collections.get, request.scope, keys)
+    approvals = {
+        key: {name: page.provenance[name] for name in _KEPT & page.provenance.keys()}
+        for page in (one.document for one in stored)
+        for key in (page.url_key, *map(url_key, page.also_at))
+    }
+    items = [
+        replace(item, provenance={**item.provenance, **approvals.get(item.url_key, {})})
+        for item in request.items
+    ]
+    return replace(request, items=items)
 
 
 def _select(state: CollectionSearchState, wanted: Threshold, choice: PageChoice) -> Selection:

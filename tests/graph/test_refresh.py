@@ -102,6 +102,19 @@ def test_only_what_a_review_has_approved_is_taken_again(settings: Settings) -> N
         assert sorted(report.questions[0].unreviewed) == urls[4:]
 
 
+def test_a_changed_text_keeps_who_approved_the_page(settings: Settings) -> None:
+    """The provenance has the reviewer and the review, as before."""
+    context, _ = reviewed(settings, 0, 1)
+    (before,) = [one for one in documents_of(context) if one.url == told("1").url]
+    changed = told("1", 77)
+    again = context.model_copy(update={"provider": ScriptedAdapter([told("0", 0), changed])})
+    assert refresh("tea", context=again).changed == [changed.url]
+    (after,) = [one for one in documents_of(context) if one.url == changed.url]
+    assert after.content_hash != before.content_hash
+    assert after.provenance["review"] == before.provenance["review"]
+    assert after.provenance["approved_by"] == before.provenance["approved_by"] == "person"
+
+
 def test_what_one_of_several_reviews_has_approved_is_taken_again(settings: Settings) -> None:
     """Another round, or the same question once more."""
     context, urls = reviewed(settings, 0, 1)
