@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 
 class PageChoice(NamedTuple):
     """Keys of pages: those that were approved, and those that were deleted by hand."""
 
-    approved: AbstractSet[str] | None = None
+    approved: frozenset[str] | None = None
     """None where nobody has chosen: all may come."""
-    removed: AbstractSet[str] = frozenset()
+    removed: frozenset[str] = frozenset()
 
     def allows(self, url_key: str) -> bool:
         """Return whether a page may come.
 
-        >>> [PageChoice({"a", "b"}, {"b"}).allows(key) for key in "abc"]
+        >>> [PageChoice(frozenset("ab"), frozenset("b")).allows(key) for key in "abc"]
         [True, False, False]
         >>> PageChoice().allows("a")
         True
