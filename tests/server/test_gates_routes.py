@@ -111,14 +111,20 @@ async def test_a_rejected_run_ends(api: httpx.AsyncClient) -> None:
     assert (await api.get("/gates")).json()["total"] == 0
 
 
+async def begin_review(api: Any, base: SearchContext) -> tuple[str, Any]:
+    """Start a run of the server, let it come to its review, and return its id and the runs."""
+    asked = {"graph": "collection_review", "input": INPUT}
+    run_id = (await api.post("/runs", json=asked)).json()["run_id"]
+    store = make_adapter(base.using(), "runs", "sqlite")
+    await wait_until_async(lambda: store.get(ONE, run_id).status == "waiting")
+    return run_id, store
+
+
 async def test_a_run_of_the_server_goes_on(tmp_path: Path) -> None:
     """The answer is the run; its end is in the list of runs."""
     base = SearchContext(provider=ScriptedAdapter(good_pages()), settings=Settings(home=tmp_path))
     async with open_api(base) as api:
-        asked = {"graph": "collection_review", "input": INPUT}
-        run_id = (await api.post("/runs", json=asked)).json()["run_id"]
-        store = make_adapter(base.using(), "runs", "sqlite")
-        await wait_until_async(lambda: store.get(ONE, run_id).status == "waiting")
+        run_id, store = await begin_review(api, base)
         (listed,) = (await api.get("/gates")).json()["gates"]
         gate_id = listed["gate_id"]
         assert (await api.get(f"/runs/{run_id}")).json()["gate_id"] == gate_id
@@ -163,10 +169,7 @@ async def test_the_same_decision_twice_at_once_is_one(tmp_path: Path) -> None:
     """For a run of the server both are answered with the run, and so is a later one."""
     base = SearchContext(provider=ScriptedAdapter(good_pages()), settings=Settings(home=tmp_path))
     async with open_api(base) as api:
-        asked = {"graph": "collection_review", "input": INPUT}
-        run_id = (await api.post("/runs", json=asked)).json()["run_id"]
-        store = make_adapter(base.using(), "runs", "sqlite")
-        await wait_until_async(lambda: store.get(ONE, run_id).status == "waiting")
+        run_id, store = await begin_review(api, base)
         path = f"/gates/{store.get(ONE, run_id).gate_id}/decision"
         sent = {"status": "rejected"}
         answers = await asyncio.gather(*(api.post(path, json=sent) for _ in range(4)))
