@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import threading
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from .loopback_listener import LoopbackListener
 from .openai_protocol import (
     KEY_REFUSED,
     MODEL_UNKNOWN,
@@ -73,8 +74,6 @@ class OpenAIServer:
         listed: OpenAIFailure | RawReply | None = None,
     ) -> None:
         self.requests: list[ReceivedRequest] = []
-        self.connections = 0
-        """Connections that were opened until now."""
         self.refuses = refuses
         """Methods of structured output, or `base64`, that are answered with an error 400."""
         self.latency_s = latency_s
@@ -94,13 +93,18 @@ class OpenAIServer:
         self._answered = {"chat": 0, "embeddings": 0}
         self._lock = threading.Lock()
         self._stopping = threading.Event()
-        self._server = _Listener(("127.0.0.1", 0), self._handler())
+        self._server = LoopbackListener(self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
 
     @property
     def base_url(self) -> str:
         """What a client is given, `/v1` included."""
         return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    @property
+    def connections(self) -> int:
+        """How many connections were opened so far."""
+        return self._server.accepted
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -169,20 +173,12 @@ class OpenAIServer:
             counts=self._usage is not None,
         )
 
-    def _connected(self) -> None:
-        with self._lock:
-            self.connections += 1
-
     def _handler(self) -> type[BaseHTTPRequestHandler]:
-        answer, listed, connected = self._answer, self._listed, self._connected
+        answer, listed = self._answer, self._listed
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             wbufsize = -1  # head and body in one packet
-
-            def setup(self) -> None:
-                super().setup()
-                connected()
 
             def handle(self) -> None:
                 with suppress(ConnectionError):  # the client has given up waiting
@@ -210,8 +206,3 @@ class OpenAIServer:
                 """Log nothing."""
 
         return Handler
-
-
-class _Listener(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256

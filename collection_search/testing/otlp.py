@@ -11,10 +11,12 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from .loopback_listener import LoopbackListener
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -81,11 +83,7 @@ class OtlpServer:
         """May be changed while the server runs, but for `refuse`."""
         self._arrived = threading.Condition()
         self._stopping = threading.Event()
-        self._server = _Listener(
-            ("127.0.0.1", 0), self._handler(), bind_and_activate=answer != "refuse"
-        )
-        if answer == "refuse":
-            self._server.server_bind()  # the port is ours, yet nobody listens
+        self._server = LoopbackListener(self._handler(), listens=answer != "refuse")
         self._thread = threading.Thread(target=self._serve)
 
     @property
@@ -169,11 +167,6 @@ class OtlpServer:
                 """Log nothing."""
 
         return Handler
-
-
-class _Listener(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 64
 
 
 def _spans(body: bytes) -> Iterable[ReceivedSpan]:

@@ -10,10 +10,11 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 from urllib.parse import parse_qsl, urlsplit
 
+from .loopback_listener import LoopbackListener
 from .providers.brave import Brave
 from .providers.exa import Exa
 from .providers.faults import gateway_failures, misbehaviours
@@ -146,7 +147,6 @@ class ProviderServer:
             self._stopping.set()
             listener.shutdown()
             thread.join()
-            listener.disconnect()
             listener.server_close()
 
     @property
@@ -231,36 +231,13 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing."""
 
 
-class _Listener(ThreadingHTTPServer):
-    daemon_threads = False  # closing waits for them, so that none is left behind
-    request_queue_size = 256
-
+class _Listener(LoopbackListener):
     def __init__(
         self, answer: Callable[[ProviderRequest], Reply], stopping: threading.Event
     ) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.answer = answer
         self.stopping = stopping
-        self.accepted = 0
-        self._open: set[socket.socket] = set()
-
-    def get_request(self) -> tuple[socket.socket, Any]:
-        """Accept one connection and remember it."""
-        connection, address = super().get_request()
-        self.accepted += 1
-        self._open.add(connection)
-        return connection, address
-
-    def close_request(self, request: Any) -> None:
-        """Close one connection and forget it."""
-        self._open.discard(request)
-        super().close_request(request)
-
-    def disconnect(self) -> None:
-        """End every connection, so that the threads that serve them end."""
-        for connection in list(self._open):
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
 
 
 def _json(body: bytes) -> Any:

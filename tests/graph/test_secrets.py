@@ -12,6 +12,7 @@ import logging
 import os
 import subprocess
 import sys
+import uuid
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import quote
@@ -328,7 +329,7 @@ class World:
             openai_base_url=address(self.chat.base_url, "chat-password"),
             embeddings_api_key=SECRETS["embeddings"],
             embeddings_base_url=address(self.embeddings.base_url, "embeddings-password"),
-            langfuse_public_key=f"pk-lf-{self.tracing.base_url[-5:]}",  # a client each
+            langfuse_public_key=f"pk-lf-{uuid.uuid4()}",
             langfuse_secret_key=SECRETS["langfuse"],
             langfuse_base_url=address(self.tracing.base_url, "langfuse-password"),
             search_timeout_s=PATIENCE_S,

@@ -33,35 +33,37 @@ class LangfuseProject(NamedTuple):
 
 
 _lock = threading.Lock()
-_projects: dict[str, LangfuseProject] = {}
+_projects: dict[tuple[str, str, str], LangfuseProject] = {}
 
 
 def open_project(public_key: str, secret_key: str, base_url: str) -> LangfuseProject:
-    """Return what the process has for a public key.
+    """Return what the process has for these keys at this address.
 
     Langfuse's SDK is slow to import and is used only where the host has imported it: then it may
     have a client for this key.
     """
+    known = public_key, secret_key, base_url
     with _lock:
-        if public_key not in _projects:
+        if known not in _projects:
             rate = float(os.environ.get("LANGFUSE_SAMPLE_RATE") or 1)
             timeout_s = float(os.environ.get("LANGFUSE_TIMEOUT") or TIMEOUT_S)
 
             def make_exporter() -> QuietExporter:
                 return _exporter(public_key, secret_key, base_url, timeout_s)
 
-            client = None
-            if "langfuse" in sys.modules:
+            earlier = [project for key, project in _projects.items() if key[0] == public_key]
+            client = earlier[0].host_client if earlier else None
+            if "langfuse" in sys.modules and not earlier:  # the SDK would return our own client
                 from .host_client import find_host_client
 
                 shown = _without_login(base_url)  # the SDK logs it
                 client = find_host_client(public_key, secret_key, shown, make_exporter())
-            _projects[public_key] = LangfuseProject(
+            _projects[known] = LangfuseProject(
                 RecordSender(SpanWriter(public_key), make_exporter, exit_s=timeout_s),
                 TraceIdRatioBased(rate) if rate < 1 else None,
                 client,
             )
-        return _projects[public_key]
+        return _projects[known]
 
 
 def _exporter(public_key: str, secret_key: str, base_url: str, timeout_s: float) -> QuietExporter:

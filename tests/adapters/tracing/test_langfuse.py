@@ -316,6 +316,18 @@ def test_two_projects_in_one_process_do_not_mix(connect, server):
         assert [span.name for span in sent(second, other)] == ["second"]
 
 
+def test_another_address_with_the_same_keys_is_used(connect, server):
+    """Who corrects the address in a running program is not left with the wrong one."""
+    key = f"pk-lf-{uuid.uuid4()}"
+    with OtlpServer() as other:
+        wrong, right = connect(server, key), connect(other, key)
+        with right.span("node"):
+            pass
+        assert [span.name for span in sent(right, other)] == ["node"]
+        wrong.flush(60.0)
+    assert server.spans == []
+
+
 def test_two_sinks_of_one_project_share_its_client(connect, server):
     """The second sink of a key costs nothing and nests below the first."""
     key = f"pk-lf-{uuid.uuid4()}"
