@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ OURS = (
 NUMBERS = count(1)
 SUFFIXES = ("_API_KEY", "_BASE_URL", "_PROXY")
 
+# Before a test is collected, which takes the profile of then: a busy machine exceeds a deadline.
+hypothesis.settings.register_profile(
+    "without a deadline", parent=hypothesis.settings.default, deadline=None
+)
+hypothesis.settings.load_profile("without a deadline")
+
 
 def pytest_collection() -> None:
     """Collect without looking for garbage: what is collected stays until the end."""
@@ -46,13 +53,6 @@ def pytest_collection_finish() -> None:
     """Look for garbage among what the tests make, not among the collected tests."""
     gc.freeze()
     gc.enable()
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Skip the last report of Hypothesis, which imports all of it, where it has nothing to say."""
-    needed = "hypothesis" in sys.modules or session.testsfailed
-    if not needed and not session.config.getoption("--hypothesis-show-statistics", default=False):
-        session.config.pluginmanager.unregister(name="hypothesispytest")
 
 
 def clear_settings_cache() -> None:

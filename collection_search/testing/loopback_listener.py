@@ -19,12 +19,12 @@ class LoopbackListener(ThreadingHTTPServer):
     request_queue_size = 256
 
     def __init__(self, handler: type[BaseHTTPRequestHandler], *, listens: bool = True) -> None:
-        super().__init__(("127.0.0.1", 0), handler, bind_and_activate=listens)
-        if not listens:
-            self.server_bind()  # the port is ours, yet nobody listens
         self.accepted = 0
         """Connections that were opened until now."""
         self._open: set[socket.socket] = set()
+        super().__init__(("127.0.0.1", 0), handler, bind_and_activate=listens)
+        if not listens:
+            self.server_bind()  # the port is ours, yet nobody listens
 
     def get_request(self) -> tuple[socket.socket, Any]:
         """Accept one connection and remember it."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+from support.ports import closed_port
 
 from collection_search.adapters.langgraph_server import ServerReviews
 from collection_search.errors import ConfigError, IngestError, InputError
@@ -234,9 +235,9 @@ async def _page(_: web.Request) -> web.Response:
     return web.Response(text="<html>", content_type="text/html")
 
 
-async def test_nobody_listens(unused_tcp_port: int) -> None:
-    with pytest.raises(ConfigError, match="cannot be reached"):
-        await ServerReviews(f"http://127.0.0.1:{unused_tcp_port}").agates()
+async def test_nobody_listens() -> None:
+    with closed_port() as port, pytest.raises(ConfigError, match="cannot be reached"):
+        await ServerReviews(f"http://127.0.0.1:{port}").agates()
 
 
 def _event(name: str, data: str) -> str:

@@ -1,7 +1,8 @@
 """A program that fetches and ingests pages while its embedder is down and its disk is full at times.
 
 Usage: crawl_through_outages.py FOLDER SITES. The embedder is down while FOLDER has a file
-`embedder_down`; the database cannot grow while it has a file `disk_full`.
+`embedder_down`; the database cannot grow while it has a file `disk_full`, and `disk_refused` is made
+once it should.
 """
 
 from __future__ import annotations
@@ -48,33 +49,34 @@ class FailingEmbedder(ScriptedEmbedder):
 class LimitedConnection(SQLiteConnection):
     """A connection whose database gets no further pages while that file exists."""
 
-    is_full: Path
-    refused: ClassVar[list[str]] = []
-    """Statements that needed a further page."""
+    is_full: ClassVar[Path]
+    refused: ClassVar[Path]
+    """File that is made once a statement needs a further page."""
 
     def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
         if sql == "BEGIN IMMEDIATE":
             most = 1 if self.is_full.exists() else MOST_PAGES  # 1: as many as it has
             super().execute(f"PRAGMA max_page_count = {most}")
-        with self._noting(sql):
+        with self._noting():
             return super().execute(sql, *parameters)
 
     def executemany(self, sql: str, parameters: Any) -> sqlite3.Cursor:
-        with self._noting(sql):
+        with self._noting():
             return super().executemany(sql, parameters)
 
     @contextmanager
-    def _noting(self, sql: str) -> Iterator[None]:
+    def _noting(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.OperationalError as error:
             if "full" in str(error):
-                self.refused.append(sql)
+                self.refused.touch()
             raise
 
 
 def main(folder: Path, sites: Path) -> None:
     LimitedConnection.is_full = folder / "disk_full"
+    LimitedConnection.refused = folder / "disk_refused"
     connect = sqlite3.connect
     sqlite3.connect = lambda *given, **named: connect(
         *given, **named | {"factory": LimitedConnection}
@@ -103,7 +105,7 @@ def main(folder: Path, sites: Path) -> None:
     for row in status.rows:
         if row.state != "stored":
             sys.stdout.write(f"{row.state}, {row.attempts} attempts, {row.url}: {row.error}\n")
-    sys.stdout.write(f"done, the disk was full {len(LimitedConnection.refused)} times\n")
+    sys.stdout.write("done\n")
 
 
 if __name__ == "__main__":

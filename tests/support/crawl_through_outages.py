@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .crawl_under_fire import Content
 
 PROGRAM: Final = HERE.parent / "durability" / "crawl_through_outages.py"
+DISK_REFUSED: Final = "disk_refused"
+"""File that tells of a write for which there was no room."""
 LATE: Final = 0
 """The host that refuses connections at first."""
 KINDS: Final = frozenset({"host", "network", "embedder", "disk"})
@@ -59,13 +61,12 @@ def crawled_through_outages(sites: Sites, folder: Path, *, outage_s: float) -> S
         for share, name in ((0.2, "embedder_down"), (0.45, "disk_full")):
             _wait_for_pages(child, folder, pages * share)
             with _file(folder / name):
-                wanted = "embedder" if name == "embedder_down" else None
+                wanted = "embedder" if name == "embedder_down" else "disk"
                 seen |= _causes(child, folder, outage_s, wanted)
         output, errors = child.communicate(timeout=END_S)
     lines = output.splitlines()
     if not lines or not lines[-1].startswith("done"):
         raise AssertionError(errors)
-    seen |= set() if lines[-1].endswith(" 0 times") else {"disk"}
     by_host = sites.counts()["by_host"]
     slow = sum(by_host[host] for host in SLOW)
     slow_pages = sum(n % len(hosts) in SLOW for n in range(pages))
@@ -79,16 +80,15 @@ def crawled_through_outages(sites: Sites, folder: Path, *, outage_s: float) -> S
     )
 
 
-def _causes(
-    child: subprocess.Popen[str], folder: Path, outage_s: float, wanted: str | None
-) -> set[str]:
+def _causes(child: subprocess.Popen[str], folder: Path, outage_s: float, wanted: str) -> set[str]:
     """Let an outage last, and return for what kinds of causes the work paused meanwhile.
 
     It lasts longer where the `wanted` one was not seen yet.
     """
     seen, ends_at = set[str](), time.monotonic() + outage_s
-    while child.poll() is None and (time.monotonic() < ends_at or wanted not in {None, *seen}):
+    while child.poll() is None and (time.monotonic() < ends_at or wanted not in seen):
         seen |= {cause.partition(":")[0] for cause in _column(folder, "SELECT cause FROM pauses")}
+        seen |= {"disk"} if (folder / DISK_REFUSED).exists() else set()
         time.sleep(0.05)
     return seen
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import socket
-from contextlib import contextmanager
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING, Final
 
@@ -12,20 +16,33 @@ if TYPE_CHECKING:
 
 PORTS: Final = range(10_000, 30_000)
 """Below those that a system gives to whoever asks for any port, each client included."""
+LOCKS: Final = Path(tempfile.gettempdir()) / "collection-search-ports"
 _RANDOM: Final = SystemRandom()
 """Not seeded: tests that run at the same time choose different ones."""
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """Return a port for a server that binds it later, or again after an outage."""
+    """Return a port for a server that binds it later, or again after an outage.
+
+    No other call returns it, in any process, until this process ends.
+    """
     while True:
         port = _RANDOM.choice(PORTS)
-        with socket.socket() as probe:
-            try:
-                probe.bind((host, port))
-            except OSError:
-                continue
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind((host, port))
+            _reserve(port)
             return port
+
+
+def _reserve(port: int) -> None:
+    """Lock the file of a port until the process ends. Raises OSError where another one has it."""
+    LOCKS.mkdir(exist_ok=True)
+    file = os.open(LOCKS / str(port), os.O_CREAT | os.O_RDWR)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(file)
+        raise
 
 
 @contextmanager

@@ -470,7 +470,9 @@ def test_a_command_ends_in_time(answer):
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert time.monotonic() - float(done.stdout) < 60
         assert len(done.stderr.splitlines()) == (answer != 200)
-        assert [span.name for span in server.spans] == ([] if answer == "refuse" else ["a"])
+        names = [span.name for span in server.spans]
+        # A server that hangs may not even be sent the span before the time is over.
+        assert names == ["a"] if answer == 200 else {*names} <= {"a"}
 
 
 RUN = TraceRef("trace-a1b2c3", session_id="case-7", tenant_id="acme", run="graph:run-1:1.0")
