@@ -15,7 +15,7 @@ from ..settings.remote_caller import approver_of
 from ..text.question_mask import QuestionMask
 from ..text.timestamps import iso_time
 from ..tools.decisions.run_threshold import find_run_threshold
-from ..tools.ingestion.questions import record_rejection
+from ..tools.ingestion.questions import record_review
 from ..tools.reviews import (
     build_review_request,
     decision_model,
@@ -53,7 +53,7 @@ async def hitl_gate(state: CollectionSearchState, run: StageRun) -> GateUpdate:
     has_pages = bool(review["approved_urls"] or review["added_urls"])
     if not has_pages:
         scope = TenantScope(gate.tenant_id, gate.collection)
-        await record_rejection(run.context, scope, state["question"])
+        await record_review(run.context, scope, state["question"])
     return {
         "review": review,
         "outcome": "search_completed" if has_pages else _rejected(gate),

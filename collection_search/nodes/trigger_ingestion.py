@@ -9,7 +9,7 @@ from ..errors import InputError
 from ..runtime.concurrency import offload
 from ..text.urls import url_key
 from ..tools.decisions.run_threshold import find_run_threshold
-from ..tools.ingestion.questions import record_question
+from ..tools.ingestion.questions import record_question, record_review
 from ..tools.reviews import decide_by_threshold
 from .receipts import (
     build_ingestion_request,
@@ -46,15 +46,18 @@ async def trigger_ingestion(state: CollectionSearchState, run: StageRun) -> Trig
             "flags": [],
             "telemetry": {"count": 0, **threshold_facts(threshold), "cost_usd": 0.0},
         }
+    is_reviewed = review["gate_id"] is not None
     request = build_ingestion_request(state, run, _items(state, run, review))
     try:
         trigger = await run.context.ingestion_trigger()
         ticket = await trigger.trigger(request)
     except Exception as error:  # noqa: BLE001 - a host's trigger may raise anything
+        if is_reviewed:
+            await record_review(run.context, request.scope, state["question"])
         ended = end_without_ingestion(state, run, "auto_ingest_trigger_failed", error)
         return {**ended, "review": review}
     keys = [item.url_key for item in request.items]
-    record = build_record(state, keys, is_reviewed=review["gate_id"] is not None)
+    record = build_record(state, keys, is_reviewed=is_reviewed)
     await record_question(run.context, request.scope, record)
     return {
         "ingestion": build_receipt(

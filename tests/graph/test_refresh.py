@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.loopback_site import LoopbackSite, article, essay
 from support.scripted_world import INPUT
+from support.told_pages import ASKED, documents_of, filled, told
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings, ingest, refresh, wait
 from collection_search.adapters.crawl.web import WebPages
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.contracts.collection import Document, TenantScope
+from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import PageDone
 from collection_search.contracts.search import ProviderSearchResult
 from collection_search.errors import InputError, ModelError, SearchProviderUnavailable
-from collection_search.graphs.collection_review import CollectionReviewGraph
 from collection_search.graphs.universal_ingestion import UniversalIngestionGraph
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import ScriptedAdapter, ScriptedEmbedder
@@ -30,28 +30,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAGES = 5
-ASKED = {**INPUT, "collection_scope": "tea", "auto_ingest": True}
-
-
-def told(name: str, number: int = 1) -> ProviderSearchResult:
-    """Return a page whose text the provider gives."""
-    return ProviderSearchResult(
-        url=f"https://docs.example.com/{name}",
-        title="Cancel an asyncio task after a timeout",
-        snippet=f"How to cancel an asyncio task after a timeout, chapter {number}.",
-        content=f"How to cancel an asyncio task after a timeout, part {number}.",
-        source="docs",
-    )
-
-
-def filled(settings: Settings, pages: list[ProviderSearchResult], **more: Any) -> SearchContext:
-    """Return the context of a collection that a question has filled."""
-    adapter = ScriptedAdapter(pages)
-    context = SearchContext(settings=settings, embeddings=ScriptedEmbedder(), provider=adapter)
-    _, output = CollectionSearchGraph(context).run({**ASKED, **more})
-    assert output["ingestion"]
-    wait(str(output["ingestion"]["ticket"]), 60, context=context)
-    return context
 
 
 def test_a_text_that_comes_from_another_address_was_looked_at(settings: Settings) -> None:
@@ -72,109 +50,6 @@ def test_a_text_that_is_found_and_not_taken_was_not_looked_at(settings: Settings
     assert (report.new, report.not_looked_at) == ([told("b").url], [told("a").url])
 
 
-def reviewed(settings: Settings, *approved: int) -> tuple[SearchContext, list[str]]:
-    """Return the context of a collection with these of six pages, and the addresses of all."""
-    pages = [told(f"{n}", n) for n in range(6)]
-    adapter = ScriptedAdapter(pages)
-    context = SearchContext(settings=settings, embeddings=ScriptedEmbedder(), provider=adapter)
-    urls = [page.url for page in pages]
-    review(context, [urls[n] for n in approved])
-    return context, urls
-
-
-def review(context: SearchContext, approved: list[str]) -> None:
-    """Ask the question with a review that approves these pages."""
-    reviews = CollectionReviewGraph(context)
-    request = reviews.run({**INPUT, "collection_scope": "tea", "auto_ingest_top_k": 3})["request"]
-    assert request is not None
-    decision = {"status": "partial", "approved_urls": approved}
-    ingested = reviews.decide(request["gate_id"], decision)["ingestion"]
-    assert ingested is not None
-    assert ingested["count"] == len(approved)
-
-
-def test_only_what_a_review_has_approved_is_taken_again(settings: Settings) -> None:
-    """However many these are and whatever they score; that others were found is told."""
-    context, urls = reviewed(settings, 0, 1, 2, 3)
-    for _ in range(2):  # the second time goes by what the first one stored
-        report = refresh("tea", context=context)
-        assert (report.unchanged, report.new, report.not_looked_at) == (urls[:4], [], [])
-        assert sorted(report.questions[0].unreviewed) == urls[4:]
-
-
-def test_a_changed_text_keeps_who_approved_the_page(settings: Settings) -> None:
-    """The provenance has the reviewer and the review, as before."""
-    context, _ = reviewed(settings, 0, 1)
-    (before,) = [one for one in documents_of(context) if one.url == told("1").url]
-    changed = told("1", 77)
-    again = context.model_copy(update={"provider": ScriptedAdapter([told("0", 0), changed])})
-    assert refresh("tea", context=again).changed == [changed.url]
-    (after,) = [one for one in documents_of(context) if one.url == changed.url]
-    assert after.content_hash != before.content_hash
-    assert after.provenance["review"] == before.provenance["review"]
-    assert after.provenance["approved_by"] == before.provenance["approved_by"] == "person"
-
-
-def test_what_one_of_several_reviews_has_approved_is_taken_again(settings: Settings) -> None:
-    """Another round, or the same question once more."""
-    context, urls = reviewed(settings, 0, 1)
-    review(context, urls[2:3])
-    report = refresh("tea", context=context)
-    assert (report.unchanged, report.not_looked_at) == (urls[:3], [])
-
-
-def test_what_came_without_a_review_is_looked_at_too(settings: Settings) -> None:
-    """It is in the collection, so that it brings nothing new; it is not said to need a review."""
-    pages = [told(f"{n}", n) for n in range(6)]
-    context = filled(settings, pages[:2])
-    context = context.model_copy(update={"provider": ScriptedAdapter(pages)})
-    review(context, [pages[5].url])
-    report = refresh("tea", context=context)
-    urls = [pages[n].url for n in (0, 1, 5)]
-    assert (report.unchanged, report.new, report.not_looked_at) == (urls, [], [])
-    assert sorted(report.questions[0].unreviewed) == [pages[n].url for n in (2, 3, 4)]
-
-
-def test_what_a_review_has_rejected_does_not_come(settings: Settings) -> None:
-    """Also where the question was asked without a review before."""
-    pages = [told(f"{n}", n) for n in range(6)]
-    context = filled(settings, pages, auto_ingest_top_k=3)
-    before = {document.url for document in documents_of(context)}
-    reviews = CollectionReviewGraph(context)
-    request = reviews.run({**INPUT, "collection_scope": "tea"})["request"]
-    assert request is not None
-    reviews.decide(request["gate_id"], {"status": "rejected"})
-    more = context.model_copy(update={"provider": ScriptedAdapter([*pages[3:], *pages[:3]])})
-    assert refresh("tea", context=more).new == []
-    assert {document.url for document in documents_of(context)} == before
-
-
-def documents_of(context: SearchContext) -> list[Document]:
-    """Return the documents of the collection."""
-    collections = run_blocking(context.storage()).collections
-    scope = TenantScope("local", "tea")
-    keys = list(collections.hashes(scope))
-    return [stored.document for stored in collections.get(scope, keys)]
-
-
-@pytest.mark.parametrize("is_reviewed", [False, True])
-def test_reviews_tell_of_questions_that_an_earlier_version_stored(
-    settings: Settings, *, is_reviewed: bool
-) -> None:
-    """The question does not say whether its pages were reviewed."""
-    pages = [told(f"{n}", n) for n in range(6)]
-    if is_reviewed:
-        context, _ = reviewed(settings, 0)
-    else:
-        context = filled(settings, pages[:1])
-        context = context.model_copy(update={"provider": ScriptedAdapter(pages)})
-    collections = run_blocking(context.storage()).collections
-    scope = TenantScope("local", "tea")
-    (record,) = collections.questions(scope)
-    collections.remember_question(scope, record.model_copy(update={"is_reviewed": None}))
-    assert bool(refresh("tea", context=context).new) == (not is_reviewed)
-
-
 def test_a_deletion_brings_no_worse_pages(settings: Settings) -> None:
     """With fewer than three good pages the threshold falls; a deleted one counts for that."""
     fair = told("fair", 9)
@@ -190,16 +65,6 @@ def test_a_deletion_brings_no_worse_pages(settings: Settings) -> None:
     report = refresh("tea", context=context)
     assert report.new == []
     assert "deleted by hand before" in str(report.questions[0].error)
-
-
-def test_nothing_else_comes_where_no_approved_page_is_found(settings: Settings) -> None:
-    """The question says so."""
-    context, urls = reviewed(settings, 0)
-    again = context.model_copy(update={"provider": ScriptedAdapter([told("9", 9)])})
-    report = refresh("tea", context=again)
-    assert (report.new, report.not_looked_at) == ([], urls[:1])
-    assert "no page that was approved" in str(report.questions[0].error)
-    assert report.questions[0].unreviewed == [told("9").url]
 
 
 def test_a_page_that_was_deleted_by_itself_is_not_brought_back(settings: Settings) -> None:

@@ -44,10 +44,10 @@ async def record_question(
         log_failure(logger, "the question could not be remembered", error)
 
 
-async def record_rejection(context: SearchContext, scope: TenantScope, question: str) -> None:
-    """Note with a question that is remembered that a review took none of its pages.
+async def record_review(context: SearchContext, scope: TenantScope, question: str) -> None:
+    """Note with a question that is remembered that a review has decided about its pages.
 
-    A failure is logged only.
+    So a refresh brings no others. A failure is logged only.
     """
     try:
         store = await context.storage()
@@ -57,7 +57,7 @@ async def record_rejection(context: SearchContext, scope: TenantScope, question:
                 noted = record.model_copy(update={"is_reviewed": True, "url_keys": keys})
                 await offload(store.collections.remember_question, scope, noted)
     except Exception as error:  # noqa: BLE001 - it is logged
-        log_failure(logger, "the rejection could not be remembered", error)
+        log_failure(logger, "the review could not be remembered", error)
 
 
 def choose_pages(
@@ -74,6 +74,15 @@ def choose_pages(
         is_reviewed = any(gate.question == shown for gate in decided)
     approved = frozenset((*record.url_keys, *stored)) if is_reviewed else None
     return PageChoice(approved, frozenset(record.removed))
+
+
+async def find_record(
+    context: SearchContext, scope: TenantScope, question: str
+) -> QuestionRecord | None:
+    """Return a question as it is remembered now; None where it is not. Raises StoreError."""
+    store = await context.storage()
+    records = await offload(store.collections.questions, scope)
+    return next((one for one in records if one.question == question), None)
 
 
 async def named_records(
