@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from pathlib import Path  # noqa: TC003 - typer reads it from the signature
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -41,6 +42,15 @@ from .shared.terminal import Screen
 
 if TYPE_CHECKING:
     from ..contracts.review import Gate
+
+_OPEN: Final = (
+    "is past its deadline and was not decided: the program that asked for it keeps its run, so"
+    " answer it there; or its run failed, and -v says why."
+)
+_DECIDED: Final = (
+    "is decided, but its run has not ended: it failed, and -v says why, or another process is at"
+    " it. A later sweep resumes it."
+)
 
 
 def review(
@@ -217,16 +227,20 @@ def _sweep(job: ReviewJob) -> None:
             asked = shell_command("ask", gate.question, **where)
             job.screen.line(f"  what it answers: {asked}")
     for gate in left:
-        job.screen.warn(
-            f"{gate.gate_id} is past its deadline and was not decided: the program that asked for"
-            " it keeps its run, so answer it there; or its run failed, and -v says why."
-        )
+        job.screen.warn(f"{gate.gate_id} {_OPEN if gate.state == 'open' else _DECIDED}")
     if not gates and not left:
         job.screen.note("No review is past its deadline.")
 
 
 async def _swept(job: ReviewJob) -> tuple[list[Gate], list[Gate]]:
-    """Return the reviews that were decided, and those of this machine that could not be."""
-    swept = await job.host.asweep()
+    """Return the reviews whose runs were resumed, and the others of this machine."""
     open_ones = await job.host.agates() if job.is_local else []
-    return swept, [gate for gate in open_ones if gate.is_overdue(time.time())]
+    swept = await job.host.asweep()
+    done = {gate.gate_id for gate in swept}
+    now = time.time()
+    overdue = [gate for gate in open_ones if gate.is_overdue(now) and gate.gate_id not in done]
+    left = []
+    for gate in overdue:
+        with suppress(InputError):  # it is withdrawn, since no run waits at it
+            left.append(await job.host.afind_gate(gate.gate_id))
+    return swept, [gate for gate in left if gate.state != "closed"]

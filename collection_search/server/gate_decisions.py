@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastapi import HTTPException
 
@@ -16,15 +16,13 @@ from .opened import context_of
 from .runs.views import view_run
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
+    from collections.abc import Mapping
 
     from ..context import SearchContext
     from ..contracts.review import Gate
     from .access import Caller
     from .app_tasks import AppTasks
     from .runs.manager import RunManager
-
-T = TypeVar("T")
 
 
 class DecidedGate(NamedTuple):
@@ -70,14 +68,27 @@ async def decide_gate(
     answer = validate_decision(gate, decision)
     if is_repeated(gate, answer, approver=caller.user):
         return await _as_decided(gate, runs)
+    try:
+        return await _decide(gate, decision, caller=caller, base=base, runs=runs, tasks=tasks)
+    except InputError as error:
+        stored = await _stored_gate(gate.gate_id, caller, base)
+        if stored is None or not is_repeated(stored, answer, approver=caller.user):
+            raise HTTPException(409, str(error)) from error
+        return await _as_decided(stored, runs)  # the same came twice at once
+
+
+async def _decide(
+    gate: Gate,
+    decision: Mapping[str, Any],
+    *,
+    caller: Caller,
+    base: SearchContext,
+    runs: RunManager | None,
+    tasks: AppTasks,
+) -> DecidedGate:
+    """Decide a gate and resume its run. Raises InputError where it cannot be decided."""
     if runs is not None and await runs.find(gate.tenant_id, str(gate.thread_id)):
-        try:
-            run = await runs.decide(gate, decision, user=caller.user)
-        except InputError as error:
-            stored = await _stored_gate(gate.gate_id, caller, base)
-            if stored is None or not is_repeated(stored, answer, approver=caller.user):
-                raise HTTPException(409, str(error)) from error
-            return await _as_decided(stored, runs)  # the same came twice at once
+        run = await runs.decide(gate, decision, user=caller.user)
         if run is not None:
             return DecidedGate(None, run=view_run(run, is_queued=runs.tasks.is_queued(run)))
     begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -95,7 +106,7 @@ async def decide_gate(
     task = tasks.begin(work, name=f"run of {gate.gate_id}")
     either: set[asyncio.Future[Any]] = {task, begun}
     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-    return DecidedGate(await _settled(task) if task.done() else None)
+    return DecidedGate(await task if task.done() else None)
 
 
 async def _stored_gate(gate_id: str, caller: Caller, base: SearchContext) -> Gate | None:
@@ -109,14 +120,6 @@ async def _as_decided(gate: Gate, runs: RunManager | None) -> DecidedGate:
     if runs is None or run is None:
         return DecidedGate(None)
     return DecidedGate(None, run=view_run(run, is_queued=runs.tasks.is_queued(run)))
-
-
-async def _settled(work: Awaitable[T]) -> T:
-    """Return what the work returns. Raises HTTPException for a valid decision that is refused."""
-    try:
-        return await work
-    except InputError as error:
-        raise HTTPException(409, str(error)) from error
 
 
 async def _decide_on_server(

@@ -20,6 +20,8 @@ from support.scripted_world import QUESTION
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import TenantScope
+from collection_search.errors import InputError
+from collection_search.nodes import trigger_ingestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -337,6 +339,24 @@ def test_the_sweep_applies_each_policy(
     assert command("review", "--sweep", "--json").json == {"swept": [], "left": []}
     command("worker", "--once")
     assert bool(stored()) == (expected == "ingested")
+
+
+def test_a_sweep_names_the_run_that_failed(
+    paused: Callable[..., str], command: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is decided, so that another sweep resumes it, and that is said."""
+    monkeypatch.setenv("COLLECTION_SEARCH_GATE_DEADLINE_H", LATE_H)
+    gate = paused()
+
+    def broken(*_: Any) -> None:
+        raise InputError("the disk is on fire")
+
+    monkeypatch.setattr(trigger_ingestion, "build_ingestion_request", broken)
+    ended = command("review", "--sweep")
+    assert ended.code == 0
+    assert f"{gate} is decided, but its run has not ended" in ended.err
+    assert "No review is past" not in ended.err
+    assert command("review", "--sweep").code == 0
 
 
 def test_a_sweep_names_what_another_program_must_decide(command: Invoke) -> None:

@@ -181,6 +181,15 @@ async def test_the_same_decision_twice_at_once_is_one(tmp_path: Path) -> None:
     assert refused.status_code == 409
 
 
+async def test_the_same_decision_of_another_programs_run_twice_at_once(
+    api: httpx.AsyncClient,
+) -> None:
+    """Both are accepted: one of them is the first, and the other says the same."""
+    path = f"/gates/{await _waiting_run()}/decision"
+    answers = await asyncio.gather(*(api.post(path, json={"status": "rejected"}) for _ in range(3)))
+    assert [answer.status_code for answer in answers] == [202] * 3
+
+
 @pytest.mark.parametrize(
     "decision",
     [
