@@ -17,7 +17,10 @@ class GateStore(Protocol):
         ...
 
     def open(self, gate: Gate) -> Gate:
-        """Store the gate, unless one of this tenant and id is there, and return the stored one."""
+        """Store the gate, unless one of this tenant and id is there, and return the stored one.
+
+        One that was withdrawn is opened anew.
+        """
         ...
 
     def get(self, tenant_id: str, gate_id: str) -> Gate | None:
@@ -62,6 +65,8 @@ class GateStore(Protocol):
     def threads(self, tenant_id: str, collection: str | None = None) -> list[str]:
         """Return the `thread_id` of each gate, sorted, each once, of a tenant or a collection.
 
+        Withdrawn gates count: the checkpoints of their runs are there until they are deleted too.
+
         A deletion of the tenant or the collection deletes the gates: read the threads before it to
         delete their checkpoints.
         """
@@ -76,7 +81,10 @@ class GateStore(Protocol):
         ...
 
     def withdraw(self, tenant_id: str, gate_id: str) -> bool:
-        """Delete an open gate, since no run waits at it; False when it is decided or unknown."""
+        """Withdraw an open gate, since no run waits at it; False when it is decided or unknown.
+
+        Its texts are erased, and no method but `threads` knows it any more.
+        """
         ...
 
     def take_over(self, gate: Gate) -> bool:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Final
 
 LEAST_FREE_BYTES: Final = 1024 * 1024
 """With less a database cannot make the files that it needs beside its own."""
 FULL_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 """Numbers of an OSError on a full disk, or beyond a user's share of it."""
 
+_LEFT_FREE_BYTES: Final = 16 * 1024 * 1024
 _MAYBE_FULL: Final = ("unable to open", "readonly", "disk i/o")
 
 
@@ -33,6 +33,36 @@ def tells_full_disk(said: str, path: Path) -> bool:
     words = said.lower()
     is_maybe = any(sign in words for sign in _MAYBE_FULL)
     return "disk is full" in words or (is_maybe and not has_room(path.parent))
+
+
+def missing_room(path: Path, used_bytes: int) -> str | None:
+    """Return what is missing to write a SQLite file of so many bytes anew; None where nothing is.
+
+    SQLite writes the new file into its temporary folder first, and from there into the log beside
+    the file.
+    """
+    needed = used_bytes + _LEFT_FREE_BYTES
+    home, temporary = path.parent, _temporary_folder()
+    shared = home.stat().st_dev == temporary.stat().st_dev
+    for folder, bytes_needed in ((home, needed * (1 + shared)), (temporary, needed)):
+        free = shutil.disk_usage(folder).free
+        if free < bytes_needed:
+            return (
+                f"The database {path} was not compacted: that needs"
+                f" {bytes_needed / 1e6:,.0f} MB in {folder}, where {free / 1e6:,.0f} MB are free."
+                " Nothing was changed. Make room there; SQLITE_TMPDIR names another folder for"
+                " the temporary copy."
+            )
+    return None
+
+
+def _temporary_folder() -> Path:
+    """Return the folder of SQLite's temporary files."""
+    given = (os.environ.get(name) for name in ("SQLITE_TMPDIR", "TMPDIR"))
+    for folder in (*given, "/var/tmp", "/usr/tmp", "/tmp"):  # noqa: S108 - SQLite's own list
+        if folder and os.access(folder, os.W_OK | os.X_OK):
+            return Path(folder)
+    return Path()
 
 
 def full_disk_text(path: Path) -> str:

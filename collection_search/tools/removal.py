@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..contracts.collection import Deleted, TenantScope
 from ..errors import InputError, StoreError
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ..ports import Storage
     from ..ports.run_store import RunStore
     from ..ports.usage import UsageStore
+
+
+_ALL_RUNS: Final = 1_000_000
 
 
 class Erased(Deleted):
@@ -41,18 +44,16 @@ async def adelete_tenant(context: SearchContext, *, tenant: str | None = None) -
     ConfigError, and StoreError, after which another call deletes the rest.
     """
     store, usage, name = await _opened(context, tenant)
-    paused = await offload(store.gates.threads, name)
-
+    await _delete_runs(context, await offload(store.gates.threads, name))
     served = await _delete_served(context, name)
 
     def delete() -> Erased:
         spend_writer().flush()  # the spending of an ended run may not be written yet
         answers, spending = usage.delete_tenant(name), usage.forget_tenant(name)
         deleted = store.collections.delete_tenant(name)
-        counts = {"answers": answers, "spending": spending, "runs": len(served)}
+        counts = {"answers": answers, "spending": spending, "runs": served}
         return Erased(**deleted.model_dump(), **counts)
 
-    await _delete_runs(context, [*paused, *served])
     return await offload(delete)
 
 
@@ -75,8 +76,8 @@ async def adelete_collection(
     context = context_for(context, tenant)
     store, scope = await context.storage(), TenantScope(context.tenant(), collection)
     paused = await offload(store.gates.threads, scope.tenant_id, scope.collection)
-    served = await _delete_served(context, scope.tenant_id, scope.collection)
-    await _delete_runs(context, [*paused, *served])
+    await _delete_runs(context, paused)
+    await _delete_served(context, scope.tenant_id, scope.collection)
     return await offload(store.collections.delete_collection, scope)
 
 
@@ -133,14 +134,16 @@ purge = blocking(apurge, "purge")
 async def acompact_store(context: SearchContext) -> Compaction:
     """Give the free space of the collections' database to the system; return its sizes.
 
-    Interrupted deletions are finished first. The databases of a server's runs and of paused runs
-    follow, whose sizes are not counted. `compact_store` blocks, `acompact_store` is its
+    Interrupted deletions are finished first. The databases of answers, of a server's runs and of
+    paused runs follow, whose sizes are not counted. `compact_store` blocks, `acompact_store` is its
     coroutine. Raises ConfigError, and StoreError when the disk has no room for the copy that a
     database of an earlier version needs.
     """
     store = await context.storage()
     done = await offload(store.collections.compact)
     settings = context.using()
+    if (usage := await context.usage()) is not None:
+        await offload(usage.compact)
     if (runs := await _opened_runs(context)) is not None:
         await offload(runs.compact)
     await (await adapter_of(settings, "checkpoints", settings.engine)).compact()
@@ -160,10 +163,16 @@ async def _delete_runs(context: SearchContext, thread_ids: Iterable[str]) -> Non
 
 async def _delete_served(
     context: SearchContext, tenant_id: str, collection: str | None = None
-) -> list[str]:
-    """Delete the runs of a server of the data folder, and return their ids."""
-    runs = await _opened_runs(context)
-    return [] if runs is None else await offload(runs.delete, tenant_id, collection=collection)
+) -> int:
+    """Delete the runs of a server of the data folder with their checkpoints; return how many."""
+    if (runs := await _opened_runs(context)) is None:
+        return 0
+    known = await offload(runs.runs, tenant_id, limit=_ALL_RUNS)
+    ids = [run.run_id for run in known if collection in (None, run.collection)]
+    await _delete_runs(context, ids)  # first: a deletion that is interrupted finds the runs again
+    deleted = await offload(runs.delete, tenant_id, collection=collection)
+    await _delete_runs(context, deleted)  # what was written meanwhile
+    return len(deleted)
 
 
 async def _opened_runs(context: SearchContext) -> RunStore | None:

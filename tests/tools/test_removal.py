@@ -6,12 +6,16 @@ import asyncio
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from langgraph.checkpoint.base import empty_checkpoint
+from support.review_world import ReviewWorld
+from support.scripted_world import INPUT
 
-from collection_search import SearchContext, Settings
-from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search import SearchContext, Settings, build_graph
+from collection_search.adapters.checkpoints.sqlite import SQLiteCheckpoints
+from collection_search.adapters.stores.sqlite import SQLiteStore, run_history
 from collection_search.adapters.stores.sqlite.run_history import SQLiteRuns
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.contracts.collection import QuestionRecord, TenantScope
@@ -19,7 +23,8 @@ from collection_search.contracts.comparison import ProfileComparison
 from collection_search.contracts.crawl_record import CrawlRecord
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.contracts.review import Gate
-from collection_search.errors import StoreError
+from collection_search.errors import InputError, StoreError
+from collection_search.graphs.collection_review import CollectionReviewGraph
 from collection_search.ports.usage import SpendEntry
 from collection_search.testing.clock import FakeClock
 from collection_search.testing.stores.server_runs import RUN
@@ -37,6 +42,8 @@ from collection_search.tools.spending.spend_writer import spend_writer
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from langchain_core.runnables import RunnableConfig
 
     from collection_search.contracts.state import RunIds
 
@@ -194,6 +201,50 @@ def test_runs_of_a_server_are_counted(context: SearchContext, tmp_path: Path) ->
     assert delete_tenant(context) == Erased()
 
 
+async def test_a_deletion_that_was_interrupted_is_done_by_the_next_one(
+    context: SearchContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The checkpoints of a server's run are found by the run, so they go first."""
+    settings = context.using()
+    runs = SQLiteRuns(tmp_path / "runs.db")
+    runs.add(replace(RUN, tenant_id="acme"))
+    runs.close()
+    checkpoints = SQLiteCheckpoints(settings.checkpoints_path)
+    config: RunnableConfig = {"configurable": {"thread_id": RUN.run_id, "checkpoint_ns": ""}}
+    async with checkpoints.open() as saver:
+        stored = empty_checkpoint() | {"channel_values": {"question": SECRET}}
+        await saver.aput(config, stored, {}, {})
+
+    def locked(*_: Any, **__: Any) -> None:
+        raise StoreError("the database is locked")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_history, "erase_rest", locked)
+        with pytest.raises(StoreError, match="locked"):
+            await adelete_tenant(context)
+    await adelete_tenant(context)
+    async with checkpoints.open() as saver:
+        assert await saver.aget_tuple(config) is None
+
+
+async def test_the_run_of_a_withdrawn_review_is_deleted(tmp_path: Path) -> None:
+    """Nobody answers the review any more, and its checkpoints have its pages."""
+    world = ReviewWorld(tmp_path)
+    facade = CollectionReviewGraph(world.context)
+    paused = await facade.arun(INPUT)
+    assert paused["request"] is not None
+    config: RunnableConfig = {"configurable": {"thread_id": paused["thread_id"]}}
+    checkpoints = SQLiteCheckpoints(world.context.using().checkpoints_path)
+    async with checkpoints.open() as saver:
+        changed = build_graph(review=True, checkpointer=saver)
+        await changed.aupdate_state(config, {"collection_scope": "elsewhere"})
+        with pytest.raises(InputError, match="is withdrawn"):
+            await facade.adecide(paused["request"]["gate_id"], {"status": "approved"})
+        assert await saver.aget_tuple(config) is not None
+        await adelete_tenant(world.context)
+        assert await saver.aget_tuple(config) is None
+
+
 def test_a_compaction_includes_runs(context: SearchContext, tmp_path: Path) -> None:
     """Of a server, and those that waited: no file has words of what was deleted before."""
     with closing(sqlite3.connect(tmp_path / "checkpoints.db")) as connection, connection:
@@ -210,3 +261,19 @@ def test_a_compaction_includes_runs(context: SearchContext, tmp_path: Path) -> N
     compact_store(context)
     for name in ("runs.db", "checkpoints.db"):
         assert SECRET.encode() not in (tmp_path / name).read_bytes()
+
+
+def test_a_compaction_includes_answers(tmp_path: Path) -> None:
+    """Earlier versions made a file that does not shrink, and did not overwrite what they deleted."""
+    path = tmp_path / "usage.db"
+    SQLiteUsage(path).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA auto_vacuum = NONE")
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA secure_delete = OFF")
+        connection.execute("CREATE TABLE old (text)")
+        connection.execute("INSERT INTO old VALUES (?)", (SECRET * 2000,))
+        connection.execute("DROP TABLE old")
+    assert SECRET.encode() in path.read_bytes()
+    compact_store(SearchContext(settings=Settings(home=tmp_path)))
+    assert SECRET.encode() not in path.read_bytes()

@@ -12,7 +12,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from ...errors import StoreError
 from ...runtime.concurrency import offload
-from ...runtime.disk_room import full_disk_text, tells_full_disk
+from ...runtime.disk_room import full_disk_text, missing_room, tells_full_disk
 from ...runtime.private_files import create_private
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ...settings import Settings
 
 _LOG_WAIT_MS: Final = 200
-_WAIT_MS: Final = 5000
-"""SQLite waits so long for another process, as it does by default in Python."""
+_WAIT_S: Final = 30
+"""How long a connection waits for another process, which may write the file anew."""
 
 
 class SQLiteCheckpoints:
@@ -47,7 +47,7 @@ class SQLiteCheckpoints:
         """
         await offload(create_private, self.path)
         try:
-            async with aiosqlite.connect(self.path) as connection:
+            async with aiosqlite.connect(self.path, timeout=_WAIT_S) as connection:
                 serializer = JsonPlusSerializer(allowed_msgpack_modules=None)
                 saver = AsyncSqliteSaver(connection, serde=serializer)
                 await saver.setup()
@@ -72,12 +72,25 @@ class SQLiteCheckpoints:
     async def compact(self) -> None:
         """Write the file anew, without what earlier versions left of deleted runs.
 
-        Raises StoreError.
+        Nobody else can write meanwhile. Raises StoreError, also where the disk has no room for the
+        copy.
         """
         if await offload(self.path.exists):
             async with self.open() as saver:
+                used = await _used_bytes(saver.conn)
+                if (missing := await offload(missing_room, self.path, used)) is not None:
+                    raise StoreError(missing)
                 await saver.conn.execute("VACUUM")
                 await _truncate_log(saver.conn)
+
+
+async def _used_bytes(connection: aiosqlite.Connection) -> int:
+    """Return the bytes of the file that are in use."""
+    found = dict[str, int]()
+    for name in ("page_count", "freelist_count", "page_size"):
+        async with connection.execute(f"PRAGMA {name}") as cursor:
+            found[name] = next(iter(await cursor.fetchall()))[0]
+    return (found["page_count"] - found["freelist_count"]) * found["page_size"]
 
 
 async def _truncate_log(connection: aiosqlite.Connection) -> None:
@@ -85,7 +98,7 @@ async def _truncate_log(connection: aiosqlite.Connection) -> None:
     for pragma in (
         f"busy_timeout = {_LOG_WAIT_MS}",
         "wal_checkpoint(TRUNCATE)",
-        f"busy_timeout = {_WAIT_MS}",
+        f"busy_timeout = {_WAIT_S * 1000}",
     ):
         await _apply(connection, pragma)
 

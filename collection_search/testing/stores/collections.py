@@ -300,6 +300,20 @@ class CollectionStoreContract(
         (record,) = self.store.collections.questions(MINE)
         assert (record.removed, record.url_keys) == ([], [key])
 
+    def test_pages_that_are_deleted_at_once_are_all_remembered(self) -> None:
+        """By each question, in their order; what was not there is not."""
+        for question in ("Which tea?", "Why?"):
+            self.store.collections.remember_question(MINE, QuestionRecord(question=question))
+        pages = [document(name) for name in ("a", "b", "c")]
+        for page in pages:
+            self.store.collections.replace_document(MINE, page, chunks(page.url_key))
+        keys = [page.url_key for page in pages]
+        deleted = self.store.collections.delete_documents(MINE, [*keys[::2], "example.com/never"])
+        assert deleted == keys[::2]
+        for record in self.store.collections.questions(MINE):
+            assert record.removed == keys[::2]
+        assert list(self.store.collections.hashes(MINE)) == [keys[1]]
+
     def test_writers_do_not_disturb_each_other(self, tmp_path: Path) -> None:
         """Two handles can write at the same time, and readers see whole documents."""
         other = self._reopened(tmp_path)

@@ -119,6 +119,23 @@ class GateStoreContract(GateListingContract):
         assert self._names(self.store.gates.gates(MINE.tenant_id)) == ["g2"]
         assert self._names(self.store.gates.gates(THEIRS.tenant_id)) == ["g1"]
 
+    def test_a_withdrawn_gate_leaves_its_thread(self) -> None:
+        """It is unknown, is not decided and is opened anew; its thread is known until a purge."""
+        self._open(thread_id="t1", question="Before?")
+        self.store.gates.withdraw(MINE.tenant_id, "g1")
+        assert self.store.gates.get(MINE.tenant_id, "g1") is None
+        with pytest.raises(InputError, match="g1"):
+            self.store.gates.decide(MINE.tenant_id, "g1", decision_by())
+        assert self.store.gates.decided(MINE.tenant_id, limit=9) == []
+        assert self.store.gates.threads(MINE.tenant_id) == ["t1"]
+        again = self._open(thread_id="t1", question="Again?", content_refs=["c2"])
+        assert self._known() == again
+        assert (again.state, again.question, again.content_refs) == ("open", "Again?", ["c2"])
+        self.store.gates.withdraw(MINE.tenant_id, "g1")
+        self.clock.advance(HOUR_S)
+        self.store.collections.purge(MINE.tenant_id, HOUR_S / 2)
+        assert self.store.gates.threads(MINE.tenant_id) == []
+
     def test_what_decides_nothing_is_refused(self) -> None:
         """An unknown gate, and a decision to decide later; the gate stays open."""
         with pytest.raises(InputError, match="g1"):

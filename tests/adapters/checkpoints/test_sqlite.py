@@ -80,6 +80,25 @@ async def test_what_earlier_versions_left_is_compacted(
         assert await saver.aget_tuple({"configurable": {"thread_id": "other"}}) is not None
 
 
+async def test_a_compaction_without_room_is_refused(
+    checkpoints: SQLiteCheckpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says where how much is missing, and changes nothing."""
+    async with checkpoints.open() as saver:
+        await store_run(saver, "run", TEXT)
+    before = checkpoints.path.read_bytes()
+    monkeypatch.setattr(disk_room.shutil, "disk_usage", lambda _: SimpleNamespace(free=10**6))
+    with pytest.raises(StoreError, match=r"not compacted: that needs \d+ MB in .*, where 1 MB"):
+        await checkpoints.compact()
+    assert checkpoints.path.read_bytes() == before
+
+
+async def test_a_run_waits_while_the_file_is_compacted(checkpoints: SQLiteCheckpoints) -> None:
+    """A large file takes longer than Python waits for a lock by default, which is 5 s."""
+    async with checkpoints.open() as saver, saver.conn.execute("PRAGMA busy_timeout") as cursor:
+        assert await cursor.fetchone() == (30_000,)
+
+
 async def test_without_a_file_nothing_is_made(checkpoints: SQLiteCheckpoints) -> None:
     """A compaction of a folder without paused runs leaves it alone."""
     await checkpoints.compact()

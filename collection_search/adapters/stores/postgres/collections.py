@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ....contracts.collection import Compaction
 from ..sql.collection_ids import find_id, require_id
 from ..sql.collections import SQLCollections
-from ..sql.page_removal import delete_by_hand
+from ..sql.page_removal import delete_by_hand, exclude_pages
 from ..sql.reembedding import swap_vectors
 from .chunk_search import find_chunks
 from .document_rows import PostgresRows, copy_vectors
@@ -83,9 +83,11 @@ class PostgresCollections(SQLCollections):
     def delete_documents(self, scope: TenantScope, url_keys: Sequence[str]) -> list[str]:
         """Delete these documents, each as `delete_document` does; return the keys of known ones."""
         deleted = []
-        for key in dict.fromkeys(url_keys):
+        with self._database.write(scope) as connection:
+            pages = exclude_pages(connection, find_id(connection, scope), dict.fromkeys(url_keys))
+        for key, ways in pages.items():
             with self._database.write(scope) as connection:
-                if delete_by_hand(connection, scope, find_id(connection, scope), key):
+                if delete_by_hand(connection, scope, find_id(connection, scope), ways):
                     deleted.append(key)
         return deleted
 

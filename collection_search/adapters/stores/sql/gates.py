@@ -57,6 +57,8 @@ _WAITING: Final = """
     AND (:collection IS NULL OR collection = :collection)
 """
 _OLDEST_FIRST: Final = " ORDER BY opened_at, id"
+_IS_WITHDRAWN: Final = "(gates.state = 'closed' AND gates.decision IS NULL)"
+"""Such a row is kept for its thread alone, whose checkpoints are deleted with it."""
 
 
 class SQLGates:
@@ -77,9 +79,11 @@ class SQLGates:
         row |= {"state": "open", "opened_at": now, "changed_at": now}
         row["facts"] = to_json({name: getattr(gate, name) for name in _FACTS})
         with self._database.write(gate.tenant_id) as connection:
+            anew = ", ".join(f"{name} = excluded.{name}" for name in row)
             added = connection.execute(
                 f"INSERT INTO gates ({', '.join(row)}) VALUES (:{', :'.join(row)})"
-                " ON CONFLICT (tenant_id, gate_id) DO NOTHING RETURNING id",
+                f" ON CONFLICT (tenant_id, gate_id) DO UPDATE SET {anew} WHERE {_IS_WITHDRAWN}"
+                " RETURNING id",
                 row,
             ).fetchone()
             if added is not None:
@@ -168,13 +172,17 @@ class SQLGates:
             return replace(gate, is_new_decision=decided.rowcount > 0)
 
     def withdraw(self, tenant_id: str, gate_id: str) -> bool:
-        """Delete an open gate, since no run waits at it; False when it is decided or unknown."""
+        """Withdraw an open gate, since no run waits at it; False when it is decided or unknown."""
         with self._database.write(tenant_id) as connection:
+            connection.enable_secure_delete()
             withdrawn = connection.execute(
-                "DELETE FROM gates WHERE tenant_id = ? AND gate_id = ? AND state = 'open'",
-                (tenant_id, gate_id),
-            )
-            return withdrawn.rowcount > 0
+                "UPDATE gates SET state = 'closed', facts = '{}', changed_at = ?"
+                " WHERE tenant_id = ? AND gate_id = ? AND state = 'open' RETURNING id",
+                (self._clock(), tenant_id, gate_id),
+            ).fetchone()
+            if withdrawn is not None:
+                connection.execute("DELETE FROM gate_contents WHERE gate = ?", (withdrawn["id"],))
+            return withdrawn is not None
 
     def take_over(self, gate: Gate) -> bool:
         """Mark a decided gate as changed now; False when somebody did so since it was read."""
@@ -210,7 +218,8 @@ class SQLGates:
         self, condition: str, of: dict[str, Any], *, order: str = _OLDEST_FIRST
     ) -> list[Gate]:
         with self._database.read(of["tenant"]) as connection:
-            rows = connection.execute(f"{_SELECT} WHERE {condition}{order}", of)
+            query = f"{_SELECT} WHERE NOT {_IS_WITHDRAWN} AND ({condition}){order}"
+            rows = connection.execute(query, of)
             return [_gate(row) for row in rows]
 
 
@@ -221,7 +230,7 @@ def _require(connection: Connection, tenant_id: str, gate_id: str) -> Gate:
 
 
 def _find(connection: Connection, tenant_id: str, gate_id: str) -> Gate | None:
-    query = f"{_SELECT} WHERE tenant_id = ? AND gate_id = ?"
+    query = f"{_SELECT} WHERE tenant_id = ? AND gate_id = ? AND NOT {_IS_WITHDRAWN}"
     row = connection.execute(query, (tenant_id, gate_id)).fetchone()
     return None if row is None else _gate(row)
 

@@ -1,4 +1,4 @@
-"""Deletion of one page with everything that belongs to it."""
+"""Deletion of single pages with everything that belongs to them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .page_relations import find_ways
 from .staging import delete_unused_texts, dropping_kept_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ....contracts.collection import TenantScope
     from .connection import Connection
@@ -28,31 +28,38 @@ _ITS_SESSIONS: Final = "sessions WHERE tenant_id = :tenant AND collection = :nam
 _CANDIDATES: Final = f"session_candidates WHERE session_id IN (SELECT id FROM {_ITS_SESSIONS})"
 
 
-def delete_by_hand(
-    connection: Connection, scope: TenantScope, collection: int | None, url_key: str
-) -> bool:
-    """Delete a page with the addresses that lead to it, so that nothing brings it back.
+def exclude_pages(
+    connection: Connection, collection: int | None, url_keys: Iterable[str]
+) -> dict[str, list[str]]:
+    """Note with each question and crawl that these pages are deleted, so that nothing brings them.
 
-    A fetch of one of these would store the same text again. Addresses of equal text keep theirs.
+    Return the keys to delete for each page: those of addresses that lead to it, since a fetch of
+    one would store the same text again, and then its own. Addresses of equal text keep theirs.
     """
-    pages = [*find_ways(connection, collection, url_key), url_key]
-    for page in pages:
-        _exclude(connection, {"collection": collection, "key": page})
-    return [_delete_rows(connection, scope, collection, page) for page in pages][-1]
-
-
-def _exclude(connection: Connection, of: Mapping[str, Any]) -> None:
-    """Note with each question and crawl that the page is deleted, if the collection has it."""
-    if not connection.execute(_IS_KNOWN, of).fetchone()[0]:
-        return
-    for table, column in _RECORDS.items():
+    pages = {key: [*find_ways(connection, collection, key), key] for key in url_keys}
+    of = {"collection": collection}
+    removed = [
+        key
+        for key in dict.fromkeys(key for keys in pages.values() for key in keys)
+        if connection.execute(_IS_KNOWN, of | {"key": key}).fetchone()[0]
+    ]
+    for table, column in _RECORDS.items() if removed else ():
         query = f"SELECT id, {column} AS record FROM {table} WHERE collection_id = :collection"
         for row in connection.execute(query, of).fetchall():
             record = json.loads(row["record"])
-            if of["key"] not in record.setdefault("removed", []):
-                record["removed"].append(of["key"])
+            before = record.get("removed", [])
+            record["removed"] = list(dict.fromkeys((*before, *removed)))
+            if len(record["removed"]) > len(before):
                 change = f"UPDATE {table} SET {column} = ? WHERE id = ?"
                 connection.execute(change, (to_json(record), row["id"]))
+    return pages
+
+
+def delete_by_hand(
+    connection: Connection, scope: TenantScope, collection: int | None, url_keys: Iterable[str]
+) -> bool:
+    """Delete a page by the keys that lead to it, its own last; False where it was not stored."""
+    return [_delete_rows(connection, scope, collection, key) for key in url_keys][-1]
 
 
 def _delete_rows(

@@ -160,17 +160,13 @@ class SQLRuns:
             return deleted.rowcount
 
     def delete(self, tenant_id: str, *, collection: str | None = None) -> list[str]:
-        """Delete the tenant's runs, all or those of a collection, and return their ids.
-
-        No log of the database contains them afterwards, unless somebody reads it now.
-        """
+        """Delete the tenant's runs, all or those of a collection, and return their ids."""
         which = "tenant_id = ? AND (? IS NULL OR collection = ?)"
         with self._database.write(tenant_id) as connection:
             connection.enable_secure_delete()
             values = (tenant_id, collection, collection)
             rows = connection.execute(f"SELECT run_id FROM runs WHERE {which}", values).fetchall()
             connection.execute(f"DELETE FROM runs WHERE {which}", values)
-        self._database.truncate_log()
         return [row["run_id"] for row in rows]
 
 

@@ -190,12 +190,11 @@ class SQLUsage:
         return count
 
     def _erase(self, what: str, *values: str | float) -> int:
-        """Delete rows so that no free page and no log of the database contains them."""
+        """Delete rows so that no free page contains them."""
         with self._database.write(None) as connection:
             connection.enable_secure_delete()
             count = connection.execute(f"DELETE FROM {what}", values).rowcount
             forget_questions(connection)
-        self._database.truncate_log()
         return count
 
 

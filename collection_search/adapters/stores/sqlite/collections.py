@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ....contracts.collection import Compaction
 from ..sql.collection_ids import find_id
 from ..sql.collections import SQLCollections
-from ..sql.page_removal import delete_by_hand
+from ..sql.page_removal import delete_by_hand, exclude_pages
 from . import removal, space
 from .chunk_search import find_chunks
 from .document_rows import SQLiteRows
@@ -61,10 +61,12 @@ class SQLiteCollections(SQLCollections):
         """Delete these documents, each as `delete_document` does; return the keys of known ones."""
         begun: list[int] = []
         deleted = []
-        for key in dict.fromkeys(url_keys):
+        with self._database.write(scope) as connection:
+            pages = exclude_pages(connection, find_id(connection, scope), dict.fromkeys(url_keys))
+        for key, ways in pages.items():
             with space.rested(), self._database.write(scope) as connection:
                 collection = find_id(connection, scope)
-                if delete_by_hand(connection, scope, collection, key):
+                if delete_by_hand(connection, scope, collection, ways):
                     deleted.append(key)
                     begun = begun or [
                         removal.mark_trace(connection, scope.tenant_id, self._clock())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ..sql.run_history import SQLRuns
 from .database import Database, Schema
 from .removal import FREEING_S
-from .space import free_pages, give_back
+from .space import erase_rest, give_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,8 +47,7 @@ class SQLiteRuns(SQLRuns):
         Free pages leave the file: earlier versions left words in them.
         """
         deleted = super().delete(tenant_id, collection=collection)
-        free_pages(self._database, within_s=FREEING_S)
-        self._database.truncate_log()
+        erase_rest(self._database, within_s=FREEING_S)
         return deleted
 
     def compact(self) -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import shutil
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from ....errors import StoreError
+from ....runtime.disk_room import missing_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from .database import Database
     from .opening import SQLiteConnection
@@ -34,7 +33,6 @@ STEPS_BYTES: Final = 16 * 1024 * 1024
 _LOG_ATTEMPTS: Final = 20
 _INCREMENTAL: Final = 2
 """SQLite's number for a file that gives free pages back in steps."""
-_LEFT_FREE_BYTES: Final = 16 * 1024 * 1024
 _GONE_REFS: Final = "SELECT value FROM json_each(:keys)"
 
 
@@ -132,6 +130,12 @@ def free_pages(database: Database, *, within_s: float = math.inf) -> None:
                 connection.executescript(f"PRAGMA incremental_vacuum({_FREED_PAGES})")
 
 
+def erase_rest(database: Database, *, within_s: float) -> None:
+    """Leave nothing of deleted rows in free pages, where there is time for that, and in the log."""
+    free_pages(database, within_s=within_s)
+    database.truncate_log()
+
+
 def give_back(database: Database) -> int:
     """Give all free space to the system; return the bytes of the files that are left.
 
@@ -166,33 +170,9 @@ def _is_nearly_empty(connection: SQLiteConnection) -> bool:
 
 
 def _missing_room(path: Path, connection: SQLiteConnection) -> str | None:
-    """Return what is missing for a copy beside the file, in its log, and one in the temp folder.
-
-    SQLite writes the new file into its temporary folder first, and from there into the log.
-    """
+    """Return what is missing for a copy of the file."""
     used = _pragma(connection, "page_count") - _pragma(connection, "freelist_count")
-    needed = used * _pragma(connection, "page_size") + _LEFT_FREE_BYTES
-    home, temporary = path.parent, _temporary_folder()
-    shared = home.stat().st_dev == temporary.stat().st_dev
-    for folder, bytes_needed in ((home, needed * (1 + shared)), (temporary, needed)):
-        free = shutil.disk_usage(folder).free
-        if free < bytes_needed:
-            return (
-                f"The database {path} was not compacted: that needs"
-                f" {bytes_needed / 1e6:,.0f} MB in {folder}, where {free / 1e6:,.0f} MB are free."
-                " Nothing was changed. Make room there; SQLITE_TMPDIR names another folder for"
-                " the temporary copy."
-            )
-    return None
-
-
-def _temporary_folder() -> Path:
-    """Return the folder of SQLite's temporary files."""
-    given = (os.environ.get(name) for name in ("SQLITE_TMPDIR", "TMPDIR"))
-    for folder in (*given, "/var/tmp", "/usr/tmp", "/tmp"):  # noqa: S108 - SQLite's own list
-        if folder and os.access(folder, os.W_OK | os.X_OK):
-            return Path(folder)
-    return Path()
+    return missing_room(path, used * _pragma(connection, "page_size"))
 
 
 def _pragma(connection: SQLiteConnection, name: str) -> int:

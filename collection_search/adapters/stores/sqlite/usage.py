@@ -11,7 +11,7 @@ from ..sql.usage import SQLUsage
 from .answer_space import make_room
 from .database import BUSY_TIMEOUT_S, Database, Schema
 from .removal import FREEING_S
-from .space import free_pages
+from .space import erase_rest, give_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +55,10 @@ class SQLiteUsage(SQLUsage):
         path = settings.prepared_home() / "usage.db"
         return cls(path, max_bytes=settings.answer_cache_mib * 1024**2)
 
+    def compact(self) -> None:
+        """Give the free space of the file to the system, with what was left in it."""
+        give_back(self._database)
+
     def close(self) -> None:
         """Write what waits, and close the connections that no call uses."""
         self._answers.close()
@@ -66,6 +70,5 @@ class SQLiteUsage(SQLUsage):
         Pages that older rows have left are not overwritten, so they leave the file.
         """
         count = super()._erase(what, *values)
-        free_pages(self._database, within_s=FREEING_S)
-        self._database.truncate_log()
+        erase_rest(self._database, within_s=FREEING_S)
         return count

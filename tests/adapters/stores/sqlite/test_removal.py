@@ -23,6 +23,7 @@ from collection_search.contracts.collection import (
 )
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.errors import StoreError
+from collection_search.runtime import disk_room
 from collection_search.testing.clock import FakeClock
 from collection_search.testing.stores.suite import chunks, document
 
@@ -252,7 +253,7 @@ def test_a_nearly_empty_file_is_copied(path: Path, monkeypatch: pytest.MonkeyPat
         store._database.truncate_log()
         before = path.stat().st_size
         monkeypatch.setattr(
-            space.shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=free)
+            disk_room.shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=free)
         )
         store.collections.delete_collection(SCOPE)
         assert (path.stat().st_size < before / 3) is (free > 1)
@@ -291,7 +292,7 @@ def test_a_compaction_without_room_is_refused(path: Path, monkeypatch: pytest.Mo
     store = old_file(path)
     before = path.read_bytes()
     full = SimpleNamespace(free=1_000_000)
-    monkeypatch.setattr(space.shutil, "disk_usage", lambda _: full)
+    monkeypatch.setattr(disk_room.shutil, "disk_usage", lambda _: full)
     with pytest.raises(StoreError, match=r"not compacted: that needs \d+ MB in .*, where 1 MB"):
         store.collections.compact()
     assert path.read_bytes() == before
