@@ -184,7 +184,7 @@ class QuestionRecord(BaseModel):
     criteria: list[str] = Field(default_factory=list)
     """Conditions that its pages must meet."""
     url_keys: list[str] = Field(default_factory=list)
-    """Pages of its last result, best first; then those that a review has approved before."""
+    """Pages of its last result, best first. Of a reviewed one those that the review approved."""
     is_reviewed: bool | None = None
     """Whether a review, or a person on the page, chose its pages: a refresh brings no new ones.
     None where an earlier version stored it: its reviews tell."""

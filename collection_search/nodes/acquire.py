@@ -28,6 +28,8 @@ OWN_FACTS: Final = frozenset(
     {
         "approved_by",
         "review",
+        "criteria",
+        "rules",
         "threshold",
         "tenant_id",
         "case_id",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..contracts.collection import QuestionRecord, TenantScope
@@ -14,7 +13,8 @@ from ..runtime.failure_log import log_failure
 from ..text.question_mask import QuestionMask
 from ..text.redaction import error_message
 from ..tools.ingest import staged_items
-from ..tools.ingestion.questions import find_record, record_question
+from ..tools.ingestion.questions import record_question
+from ..tools.ingestion.refreshed_request import fit_request
 from .receipts import build_failed_receipt, build_receipt, mask_asked, run_provenance
 from .stage import StageRun, stage
 
@@ -27,7 +27,9 @@ logger = logging.getLogger(__name__)
 @stage("k_ingest")
 async def ingest_candidates(state: IngestionState, run: StageRun) -> StartUpdate:
     """Return the ticket of the started ingestion, or why there is none: the pages stay staged."""
-    request = await _without_deleted(_request(state, run), run, state["query"])
+    request = _request(state, run)
+    if run.context.asks_anew and state["query"]:
+        request, _ = await fit_request(run.context, request, state["query"])
     try:
         trigger = await run.context.ledger_trigger()
         ticket = await trigger.trigger(request)
@@ -74,17 +76,6 @@ def _request(state: IngestionState, run: StageRun) -> IngestionRequest:
         known="keep" if run.context.asks_anew else "renew",  # a refresh fetches them itself
         priority=Priority.REFRESH if run.context.asks_anew else Priority.INTERACTIVE,
     )
-
-
-async def _without_deleted(
-    request: IngestionRequest, run: StageRun, query: str | None
-) -> IngestionRequest:
-    """Return the request; that of a refresh without pages that were deleted since it began."""
-    if not (run.context.asks_anew and query):
-        return request
-    before = await find_record(run.context, request.scope, query)
-    removed = frozenset(before.removed if before else ())
-    return replace(request, items=[one for one in request.items if one.url_key not in removed])
 
 
 async def _close_session(state: IngestionState, run: StageRun) -> None:

@@ -187,8 +187,14 @@ class CollectionStore(Protocol):
         """
         ...
 
-    def remember_question(self, scope: TenantScope, record: QuestionRecord) -> None:
-        """Store a question of the collection, or its new result, with the times it was asked."""
+    def remember_question(
+        self, scope: TenantScope, record: QuestionRecord, *, is_refresh: bool = False
+    ) -> None:
+        """Store a question of the collection, or its new result, with the times it was asked.
+
+        The pages that were deleted one by one are the store's own. Those that the question brings
+        again are no longer among them; a refresh brings none of them, so its record gets without.
+        """
         ...
 
     def questions(self, scope: TenantScope) -> list[QuestionRecord]:

@@ -66,6 +66,7 @@ class GateStore(Protocol):
         """Return the `thread_id` of each gate, sorted, each once, of a tenant or a collection.
 
         Withdrawn gates count: the checkpoints of their runs are there until they are deleted too.
+        With a collection, a run that waits at a gate of another one is left out.
 
         A deletion of the tenant or the collection deletes the gates: read the threads before it to
         delete their checkpoints.
@@ -83,7 +84,7 @@ class GateStore(Protocol):
     def withdraw(self, tenant_id: str, gate_id: str) -> bool:
         """Withdraw an open gate, since no run waits at it; False when it is decided or unknown.
 
-        Its texts are erased, and no method but `threads` knows it any more.
+        Its question and candidates are erased, and no method but `threads` knows it any more.
         """
         ...
 

@@ -203,7 +203,3 @@ class SpendLedger(Protocol):
 @runtime_checkable
 class UsageStore(QuotaStore, AnswerCache, SpendLedger, Protocol):
     """Quotas, cached answers and spending in one store."""
-
-    def compact(self) -> None:
-        """Give the space of deleted rows to the system, with what may be left of them in it."""
-        ...

@@ -41,15 +41,16 @@ def missing_room(path: Path, used_bytes: int) -> str | None:
     SQLite writes the new file into its temporary folder first, and from there into the log beside
     the file.
     """
-    needed = used_bytes + _LEFT_FREE_BYTES
+    left = min(used_bytes, _LEFT_FREE_BYTES)
     home, temporary = path.parent, _temporary_folder()
     shared = home.stat().st_dev == temporary.stat().st_dev
-    for folder, bytes_needed in ((home, needed * (1 + shared)), (temporary, needed)):
+    for folder, copies in ((home, 1 + shared), (temporary, 1)):
+        bytes_needed = used_bytes * copies + left
         free = shutil.disk_usage(folder).free
         if free < bytes_needed:
             return (
                 f"The database {path} was not compacted: that needs"
-                f" {bytes_needed / 1e6:,.0f} MB in {folder}, where {free / 1e6:,.0f} MB are free."
+                f" {bytes_needed / 1e6:,.1f} MB in {folder}, where {free / 1e6:,.1f} MB are free."
                 " Nothing was changed. Make room there; SQLITE_TMPDIR names another folder for"
                 " the temporary copy."
             )

@@ -11,7 +11,7 @@ from ..contracts.review import GATE_NODE
 from ..errors import InputError
 from ..graphs.collection_review import CollectionReviewGraph
 from ..runtime.concurrency import offload
-from ..tools.reviews import is_repeated, validate_decision
+from ..tools.reviews import describe_decided, is_repeated, validate_decision
 from .opened import context_of
 from .runs.views import view_run
 
@@ -72,7 +72,8 @@ async def decide_gate(
         return await _decide(gate, decision, caller=caller, base=base, runs=runs, tasks=tasks)
     except InputError as error:
         stored = await _stored_gate(gate.gate_id, caller, base)
-        if stored is None or not is_repeated(stored, answer, approver=caller.user):
+        is_same = stored is not None and is_repeated(stored, answer, approver=caller.user)
+        if stored is None or not is_same or str(error) != describe_decided(stored):
             raise HTTPException(409, str(error)) from error
         return await _as_decided(stored, runs)  # the same came twice at once
 

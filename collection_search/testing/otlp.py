@@ -152,7 +152,10 @@ class OtlpServer:
                 self.wfile.write(body)
 
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                size = int(self.headers["Content-Length"])
+                body = self.rfile.read(size)
+                if len(body) < size:  # the client has gone, or the server stops
+                    return
                 if self.headers["Content-Encoding"] == "gzip":
                     body = gzip.decompress(body)
                 headers = {name.lower(): value for name, value in self.headers.items()}

@@ -142,11 +142,11 @@ async def acompact_store(context: SearchContext) -> Compaction:
     store = await context.storage()
     done = await offload(store.collections.compact)
     settings = context.using()
-    if (usage := await context.usage()) is not None:
-        await offload(usage.compact)
     if (runs := await _opened_runs(context)) is not None:
         await offload(runs.compact)
     await (await adapter_of(settings, "checkpoints", settings.engine)).compact()
+    if context.usage_store is None:  # that of a host is its own matter
+        await offload((await adapter_of(settings, "usage", settings.engine)).compact)
     return done
 
 

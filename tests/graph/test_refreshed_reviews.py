@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,8 @@ from collection_search.text.urls import url_key
 from collection_search.tools.tickets import wait
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from collection_search.contracts.collection import Document
 
 
@@ -206,17 +209,16 @@ def test_a_search_without_ranking_was_not_reviewed(settings: Settings) -> None:
     assert refresh("tea", context=given(context, told("0"), new)).new == [new.url]
 
 
-class DeletingAdapter(ScriptedAdapter):
-    """Somebody deletes the first page by hand while this searches."""
+class AdapterWithAside(ScriptedAdapter):
+    """Something else happens while this searches for the first time."""
 
-    def __init__(self, context: SearchContext, pages: list[Any]) -> None:
+    def __init__(self, pages: list[Any], aside: Callable[[], Awaitable[Any]]) -> None:
         super().__init__(pages)
-        self._deleted = (context, url_key(pages[0].url))
+        self._asides = [aside]
 
     async def asearch(self, *args: Any, **options: Any) -> Any:
-        context, key = self._deleted
-        store = await context.storage()
-        await offload(store.collections.delete_document, SCOPE, key)
+        while self._asides:
+            await self._asides.pop()()
         return await super().asearch(*args, **options)
 
 
@@ -234,7 +236,104 @@ def test_a_page_that_is_deleted_during_a_refresh_stays_away(
         output = UniversalIngestionGraph(context).run({**search, "mode": "acquire_and_ingest"})
     assert output["ingestion"]
     wait(str(output["ingestion"]["ticket"]), 60, context=context)
-    deleting = context.model_copy(update={"provider": DeletingAdapter(context, pages)})
+    collections = run_blocking(context.storage()).collections
+    deleted = partial(offload, collections.delete_document, SCOPE, url_key(pages[0].url))
+    deleting = context.model_copy(update={"provider": AdapterWithAside(pages, deleted)})
     for again in (deleting, context):
         assert refresh("tea", context=again).new == []
         assert [one.url for one in documents_of(context)] == [pages[1].url]
+
+
+def test_another_questions_page_is_not_approved_by_a_refresh(settings: Settings) -> None:
+    """Once it has left the collection, the reviewed question does not bring it."""
+    pages = [told("a"), told("b", 2)]
+    other = "How do I set a timeout for an asyncio task?"
+    context = given(filled(settings, pages[1:], question=other), *pages)
+    review(context, [pages[0].url])
+    collections = run_blocking(context.storage()).collections
+    refresh("tea", context=context)
+    (record,) = [one for one in collections.questions(SCOPE) if one.question == QUESTION]
+    assert (record.is_reviewed, record.url_keys) == (True, [url_key(pages[0].url)])
+
+
+def test_a_review_during_a_refresh_counts(settings: Settings) -> None:
+    """A person rejects all pages while the question is asked again: no new one comes."""
+    pages = [told(f"{n}", n) for n in range(4)]
+    context = given(filled(settings, pages[:1]), *pages)
+    reviews = CollectionReviewGraph(context)
+    request = reviews.run({**INPUT, "collection_scope": "tea"})["request"]
+    assert request is not None
+    rejected = partial(reviews.adecide, request["gate_id"], {"status": "rejected"})
+    deciding = context.model_copy(update={"provider": AdapterWithAside(pages, rejected)})
+    for again in (deciding, context):
+        assert refresh("tea", context=again).new == []
+
+
+def test_a_search_without_ranking_keeps_who_approved_a_page(settings: Settings) -> None:
+    context = given(SearchContext(settings=settings), told("0"))
+    search = {"source": "search", "query": "asyncio timeout", "collection_scope": "tea"}
+    output = UniversalIngestionGraph(context).run({**search, "mode": "acquire_and_ingest"})
+    assert output["ingestion"]
+    wait(str(output["ingestion"]["ticket"]), 60, context=context)
+    context = given(context, told("0"), told("1", 2))
+    review(context, [told("1").url], approver="ann")
+    changed = told("1", 99)
+    assert refresh("tea", context=given(context, told("0"), changed)).changed == [changed.url]
+    assert document_at(context, changed.url).provenance["approved_by"] == "ann"
+
+
+def test_a_refused_page_that_is_not_stored_needs_a_review(settings: Settings) -> None:
+    """It was approved before its host was blocked, and could not be stored."""
+    pages = [told("0"), told("x", 9, host="spam.example.org")]
+    store = run_blocking(SearchContext(settings=settings).storage())
+    context = given(SearchContext(settings=settings), *pages)
+    recorded = context.model_copy(update={"trigger": RecordingTrigger(), "store": store})
+    review(recorded, urls_of(pages))
+    blocked = given(context, *pages, settings=blocking(settings))
+    assert refresh("tea", context=blocked).new == [pages[0].url]
+
+
+class TriggerWithAside:
+    """The default trigger; a page is deleted by hand while it works."""
+
+    def __init__(self, context: SearchContext, url: str) -> None:
+        self._context, self._url = context, url
+
+    async def trigger(self, request: Any) -> Any:
+        ticket = await (await self._context.ingestion_trigger()).trigger(request)
+        store = await self._context.storage()
+        await offload(store.collections.delete_document, SCOPE, url_key(self._url))
+        return ticket
+
+
+def test_a_page_that_is_deleted_as_a_refresh_ends_stays_away(settings: Settings) -> None:
+    """Also one that this refresh has not found."""
+    pages = [told("a"), told("b", 2)]
+    context = given(SearchContext(settings=settings), *pages)
+    review(context, urls_of(pages))
+    trigger, store = TriggerWithAside(context, pages[1].url), run_blocking(context.storage())
+    refresh("tea", context=given(context, pages[0], trigger=trigger, store=store))
+    assert refresh("tea", context=context).new == []
+
+
+@pytest.mark.parametrize("odd", [True, "no", ["overruled_by"], {"overruled_by": "ann"}])
+def test_facts_of_a_caller_overrule_nothing(settings: Settings, odd: Any) -> None:
+    """Nor do they end a refresh."""
+    page, changed = (told("x", n, host="spam.example.org") for n in (9, 77))
+    context = filled(settings, [told("0")])
+    (ref,) = run_blocking(context.storage()).staging.put("local", ["About tasks, by hand."])
+    facts = {"criteria": odd, "rules": odd}
+    given_page = {"url": page.url, "title": "Tasks", "content_ref": ref, "provenance": facts}
+    output = UniversalIngestionGraph(context).run(
+        {
+            "source": "preselected",
+            "mode": "acquire_and_ingest",
+            "selection": "all",
+            "collection_scope": "tea",
+            "preselected_results": [given_page],
+        }
+    )
+    assert output["ingestion"]
+    wait(str(output["ingestion"]["ticket"]), 60, context=context)
+    report = refresh("tea", context=given(context, told("0"), changed, settings=blocking(settings)))
+    assert (report.changed, report.questions[0].outcome) == ([], "auto_ingest_triggered")

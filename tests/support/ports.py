@@ -6,7 +6,7 @@ import fcntl
 import os
 import socket
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING, Final
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PORTS: Final = range(10_000, 30_000)
 """Below those that a system gives to whoever asks for any port, each client included."""
-LOCKS: Final = Path(tempfile.gettempdir()) / "collection-search-ports"
+LOCKS: Final = Path(tempfile.gettempdir()) / f"collection-search-ports-{os.getuid()}"
 _RANDOM: Final = SystemRandom()
 """Not seeded: tests that run at the same time choose different ones."""
 
@@ -28,21 +28,25 @@ def free_port(host: str = "127.0.0.1") -> int:
     """
     while True:
         port = _RANDOM.choice(PORTS)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind((host, port))
-            _reserve(port)
-            return port
+        with socket.socket() as probe:
+            try:
+                probe.bind((host, port))
+            except OSError:
+                continue
+            if _is_reserved(port):
+                return port
 
 
-def _reserve(port: int) -> None:
-    """Lock the file of a port until the process ends. Raises OSError where another one has it."""
+def _is_reserved(port: int) -> bool:
+    """Lock the file of a port until the process ends; False where another one has it."""
     LOCKS.mkdir(exist_ok=True)
     file = os.open(LOCKS / str(port), os.O_CREAT | os.O_RDWR)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         os.close(file)
-        raise
+        return False
+    return True
 
 
 @contextmanager

@@ -296,7 +296,11 @@ class CollectionStoreContract(
         remember(MINE, asked.model_copy(update={"url_keys": ["example.com/b"]}))
         (record,) = self.store.collections.questions(MINE)
         assert (record.removed, record.url_keys) == ([key], ["example.com/b"])
-        remember(MINE, asked.model_copy(update={"url_keys": [key], "is_reviewed": False}))
+        again = asked.model_copy(update={"url_keys": [key], "is_reviewed": False})
+        remember(MINE, again, is_refresh=True)
+        (record,) = self.store.collections.questions(MINE)
+        assert (record.removed, record.url_keys) == ([key], [])
+        remember(MINE, again)
         (record,) = self.store.collections.questions(MINE)
         assert (record.removed, record.url_keys) == ([], [key])
 

@@ -132,6 +132,11 @@ class GateStoreContract(GateListingContract):
         assert self._known() == again
         assert (again.state, again.question, again.content_refs) == ("open", "Again?", ["c2"])
         self.store.gates.withdraw(MINE.tenant_id, "g1")
+        self._open("g2", scope=OTHER, thread_id="t1")
+        assert self.store.gates.threads(MINE.tenant_id, MINE.collection) == []
+        self.store.gates.decide(MINE.tenant_id, "g2", decision_by())
+        self.store.gates.close(MINE.tenant_id, "g2")
+        assert self.store.gates.threads(MINE.tenant_id, MINE.collection) == ["t1"]
         self.clock.advance(HOUR_S)
         self.store.collections.purge(MINE.tenant_id, HOUR_S / 2)
         assert self.store.gates.threads(MINE.tenant_id) == []

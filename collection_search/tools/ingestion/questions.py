@@ -39,7 +39,8 @@ async def record_question(
     try:
         store = await context.storage()
         asked = record.model_copy(update={"provider": provider})
-        await offload(store.collections.remember_question, scope, asked)
+        remember = store.collections.remember_question
+        await offload(remember, scope, asked, is_refresh=context.asks_anew)
     except Exception as error:  # noqa: BLE001 - it is logged
         log_failure(logger, "the question could not be remembered", error)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ....contracts.collection import Compaction
 from ..sql.collection_ids import find_id, require_id
 from ..sql.collections import SQLCollections
-from ..sql.page_removal import delete_by_hand, exclude_pages
+from ..sql.page_removal import AT_ONCE, delete_by_hand
 from ..sql.reembedding import swap_vectors
 from .chunk_search import find_chunks
 from .document_rows import PostgresRows, copy_vectors
@@ -82,13 +82,12 @@ class PostgresCollections(SQLCollections):
 
     def delete_documents(self, scope: TenantScope, url_keys: Sequence[str]) -> list[str]:
         """Delete these documents, each as `delete_document` does; return the keys of known ones."""
-        deleted = []
-        with self._database.write(scope) as connection:
-            pages = exclude_pages(connection, find_id(connection, scope), dict.fromkeys(url_keys))
-        for key, ways in pages.items():
+        deleted = list[str]()
+        keys = list(dict.fromkeys(url_keys))
+        for first in range(0, len(keys), AT_ONCE):
             with self._database.write(scope) as connection:
-                if delete_by_hand(connection, scope, find_id(connection, scope), ways):
-                    deleted.append(key)
+                some, collection = keys[first : first + AT_ONCE], find_id(connection, scope)
+                deleted += delete_by_hand(connection, scope, collection, some)
         return deleted
 
     def delete_collection(self, scope: TenantScope) -> int:

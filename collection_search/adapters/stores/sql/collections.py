@@ -160,11 +160,14 @@ class SQLCollections:
         with self._database.read(scope) as connection:
             return listing.list_run_ids(connection, find_id(connection, scope))
 
-    def remember_question(self, scope: TenantScope, record: QuestionRecord) -> None:
+    def remember_question(
+        self, scope: TenantScope, record: QuestionRecord, *, is_refresh: bool = False
+    ) -> None:
         """Store a question of the collection, or its new result, with the times it was asked."""
         with self._database.write(scope) as connection:
+            collection = ensure_id(connection, scope)
             questions.remember_question(
-                connection, ensure_id(connection, scope), record, self._clock()
+                connection, collection, record, self._clock(), is_refresh=is_refresh
             )
 
     def questions(self, scope: TenantScope) -> list[QuestionRecord]:

@@ -56,6 +56,11 @@ _WAITING: Final = """
     FROM gates WHERE tenant_id = :tenant AND state = 'open'
     AND (:collection IS NULL OR collection = :collection)
 """
+_WAITS_ELSEWHERE: Final = """EXISTS (
+    SELECT 1 FROM gates AS other WHERE other.tenant_id = gates.tenant_id
+        AND other.thread_id = gates.thread_id AND other.collection != gates.collection
+        AND other.state != 'closed')
+"""
 _OLDEST_FIRST: Final = " ORDER BY opened_at, id"
 _IS_WITHDRAWN: Final = "(gates.state = 'closed' AND gates.decision IS NULL)"
 """Such a row is kept for its thread alone, whose checkpoints are deleted with it."""
@@ -152,8 +157,8 @@ class SQLGates:
         with self._database.read(tenant_id) as connection:
             rows = connection.execute(
                 "SELECT DISTINCT thread_id FROM gates WHERE tenant_id = :tenant"
-                " AND thread_id IS NOT NULL AND (:collection IS NULL OR collection = :collection)"
-                " ORDER BY thread_id",
+                " AND thread_id IS NOT NULL AND (:collection IS NULL OR collection = :collection"
+                f" AND NOT {_WAITS_ELSEWHERE}) ORDER BY thread_id",
                 {"tenant": tenant_id, "collection": collection},
             )
             return [row["thread_id"] for row in rows]
@@ -182,7 +187,8 @@ class SQLGates:
             ).fetchone()
             if withdrawn is not None:
                 connection.execute("DELETE FROM gate_contents WHERE gate = ?", (withdrawn["id"],))
-            return withdrawn is not None
+        self._database.truncate_log()
+        return withdrawn is not None
 
     def take_over(self, gate: Gate) -> bool:
         """Mark a decided gate as changed now; False when somebody did so since it was read."""

@@ -28,20 +28,32 @@ _ITS_SESSIONS: Final = "sessions WHERE tenant_id = :tenant AND collection = :nam
 _CANDIDATES: Final = f"session_candidates WHERE session_id IN (SELECT id FROM {_ITS_SESSIONS})"
 
 
-def exclude_pages(
-    connection: Connection, collection: int | None, url_keys: Iterable[str]
-) -> dict[str, list[str]]:
-    """Note with each question and crawl that these pages are deleted, so that nothing brings them.
+AT_ONCE: Final = 32
+"""Pages that one transaction deletes: each question and crawl is written once for all of them."""
 
-    Return the keys to delete for each page: those of addresses that lead to it, since a fetch of
-    one would store the same text again, and then its own. Addresses of equal text keep theirs.
+
+def delete_by_hand(
+    connection: Connection, scope: TenantScope, collection: int | None, url_keys: Sequence[str]
+) -> list[str]:
+    """Delete pages with the addresses that lead to them, so that nothing brings them back.
+
+    A fetch of one of these would store the same text again. Addresses of equal text keep theirs.
+    Return the keys of the pages that were stored.
     """
     pages = {key: [*find_ways(connection, collection, key), key] for key in url_keys}
+    _exclude(connection, collection, dict.fromkeys(key for keys in pages.values() for key in keys))
+    return [
+        page
+        for page, keys in pages.items()
+        if [_delete_rows(connection, scope, collection, key) for key in keys][-1]
+    ]
+
+
+def _exclude(connection: Connection, collection: int | None, url_keys: Iterable[str]) -> None:
+    """Note with each question and crawl which of these pages are deleted, if they were there."""
     of = {"collection": collection}
     removed = [
-        key
-        for key in dict.fromkeys(key for keys in pages.values() for key in keys)
-        if connection.execute(_IS_KNOWN, of | {"key": key}).fetchone()[0]
+        key for key in url_keys if connection.execute(_IS_KNOWN, of | {"key": key}).fetchone()[0]
     ]
     for table, column in _RECORDS.items() if removed else ():
         query = f"SELECT id, {column} AS record FROM {table} WHERE collection_id = :collection"
@@ -52,14 +64,6 @@ def exclude_pages(
             if len(record["removed"]) > len(before):
                 change = f"UPDATE {table} SET {column} = ? WHERE id = ?"
                 connection.execute(change, (to_json(record), row["id"]))
-    return pages
-
-
-def delete_by_hand(
-    connection: Connection, scope: TenantScope, collection: int | None, url_keys: Iterable[str]
-) -> bool:
-    """Delete a page by the keys that lead to it, its own last; False where it was not stored."""
-    return [_delete_rows(connection, scope, collection, key) for key in url_keys][-1]
 
 
 def _delete_rows(

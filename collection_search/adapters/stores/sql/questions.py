@@ -19,15 +19,23 @@ _FIND: Final = """
 
 
 def remember_question(
-    connection: Connection, collection: int, record: QuestionRecord, now: float
+    connection: Connection,
+    collection: int,
+    record: QuestionRecord,
+    now: float,
+    *,
+    is_refresh: bool,
 ) -> None:
     """Store a question, or its new result, with the times it was asked.
 
-    Pages that were deleted stay so, but for those that it has brought again.
+    Pages that were deleted stay so, but for those that somebody's question has brought again.
     """
     of = {"collection": collection, "question": to_unicode(record.question), "now": now}
     if before := connection.execute(_FIND, of).fetchone():
         removed = json.loads(before["record"]).get("removed", ())
+        if is_refresh:
+            keys = [key for key in record.url_keys if key not in removed]
+            record = record.model_copy(update={"url_keys": keys})
         removed = [key for key in removed if key not in record.url_keys]
         record = record.model_copy(update={"removed": removed})
     connection.execute(

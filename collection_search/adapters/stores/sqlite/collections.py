@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ....contracts.collection import Compaction
 from ..sql.collection_ids import find_id
 from ..sql.collections import SQLCollections
-from ..sql.page_removal import delete_by_hand, exclude_pages
+from ..sql.page_removal import AT_ONCE, delete_by_hand
 from . import removal, space
 from .chunk_search import find_chunks
 from .document_rows import SQLiteRows
@@ -60,17 +60,14 @@ class SQLiteCollections(SQLCollections):
     def delete_documents(self, scope: TenantScope, url_keys: Sequence[str]) -> list[str]:
         """Delete these documents, each as `delete_document` does; return the keys of known ones."""
         begun: list[int] = []
-        deleted = []
-        with self._database.write(scope) as connection:
-            pages = exclude_pages(connection, find_id(connection, scope), dict.fromkeys(url_keys))
-        for key, ways in pages.items():
+        deleted = list[str]()
+        keys = list(dict.fromkeys(url_keys))
+        for first in range(0, len(keys), AT_ONCE):
             with space.rested(), self._database.write(scope) as connection:
-                collection = find_id(connection, scope)
-                if delete_by_hand(connection, scope, collection, ways):
-                    deleted.append(key)
-                    begun = begun or [
-                        removal.mark_trace(connection, scope.tenant_id, self._clock())
-                    ]
+                some, collection = keys[first : first + AT_ONCE], find_id(connection, scope)
+                deleted += delete_by_hand(connection, scope, collection, some)
+                if deleted and not begun:
+                    begun = [removal.mark_trace(connection, scope.tenant_id, self._clock())]
         self._erase(begun)
         return deleted
 
