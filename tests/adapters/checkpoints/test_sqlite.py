@@ -88,7 +88,9 @@ async def test_a_compaction_without_room_is_refused(
         await store_run(saver, "run", TEXT)
     before = checkpoints.path.read_bytes()
     monkeypatch.setattr(disk_room.shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
-    with pytest.raises(StoreError, match=r"not compacted: that needs [\d.,]+ MB in .*, where 0.0 MB"):
+    with pytest.raises(
+        StoreError, match=r"not compacted: that needs [\d.,]+ MB in .*, where 0.0 MB"
+    ):
         await checkpoints.compact()
     assert checkpoints.path.read_bytes() == before
 

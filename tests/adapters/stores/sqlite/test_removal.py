@@ -293,7 +293,9 @@ def test_a_compaction_without_room_is_refused(path: Path, monkeypatch: pytest.Mo
     before = path.read_bytes()
     full = SimpleNamespace(free=1000)
     monkeypatch.setattr(disk_room.shutil, "disk_usage", lambda _: full)
-    with pytest.raises(StoreError, match=r"not compacted: that needs [\d.,]+ MB in .*, where 0.0 MB"):
+    with pytest.raises(
+        StoreError, match=r"not compacted: that needs [\d.,]+ MB in .*, where 0.0 MB"
+    ):
         store.collections.compact()
     assert path.read_bytes() == before
     store.close()
