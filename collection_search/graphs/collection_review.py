@@ -164,6 +164,7 @@ class CollectionReviewGraph:
         if review is None:
             return gate
         if review["decided_by"] == "deadline" and answer.status != "pending":
+            await self.agate(gate_id)  # raises where it was decided meanwhile
             raise InputError(
                 f"The deadline of {gate_id} was {review['deadline']}: its policy {gate.policy!r}"
                 " decides now, and your answer changes nothing. A sweep carries it out."
@@ -261,6 +262,7 @@ class CollectionReviewGraph:
         """Return the state of the gate's run. Raises InputError where it is not found here."""
         if (state := await self._state_of(gate)) is not None:
             return state
+        await self.agate(gate.gate_id)  # raises where it was decided meanwhile
         raise InputError(
             f"The run of {gate.gate_id} is not in the checkpoints of this data folder. Answer it"
             " where it runs: on its LangGraph server, or in the program that started it."

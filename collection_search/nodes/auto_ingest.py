@@ -24,7 +24,6 @@ from .receipts import (
 from .stage import StageRun, stage
 
 if TYPE_CHECKING:
-    from ..contracts.collection import QuestionRecord
     from ..contracts.ingestion import IngestionRequest
     from ..contracts.page_choice import PageChoice
     from ..contracts.state import CollectionSearchState, Outcome
@@ -38,7 +37,7 @@ async def auto_ingest(state: CollectionSearchState, run: StageRun) -> IngestUpda
     wanted = await find_run_threshold(run.context, state)
     try:
         selection = _select(state, wanted, run.context.page_choice)
-        request, before = await _request(state, run, selection)
+        request = await _request(state, run, selection)
     except QualityThresholdError as error:
         outcome: Outcome = "auto_ingest_failed_quality_threshold"
         return end_without_ingestion(state, run, outcome, error, threshold=wanted)
@@ -47,9 +46,8 @@ async def auto_ingest(state: CollectionSearchState, run: StageRun) -> IngestUpda
         ticket = await trigger.trigger(request)
     except Exception as error:  # noqa: BLE001 - a host's trigger may raise anything
         return end_without_ingestion(state, run, "auto_ingest_trigger_failed", error)
-    is_reviewed = _is_reviewed(run) or bool(before and before.is_reviewed)
-    keys = _url_keys(request, before if is_reviewed else None)
-    record = build_record(state, keys, is_reviewed=is_reviewed)
+    keys = [item.url_key for item in request.items]
+    record = build_record(state, keys, is_reviewed=_is_reviewed(run))
     await record_question(run.context, request.scope, record)
     return {
         "ingestion": build_receipt(
@@ -79,31 +77,19 @@ def _is_reviewed(run: StageRun) -> bool:
 
 async def _request(
     state: CollectionSearchState, run: StageRun, selection: Selection
-) -> tuple[IngestionRequest, QuestionRecord | None]:
-    """Return the request, and of a refresh the question as it is remembered now.
-
-    Raises QualityThresholdError where no page is left, StoreError.
-    """
+) -> IngestionRequest:
+    """Return the request. Raises QualityThresholdError where no page is left, StoreError."""
     shared = run_provenance(run, approved_by="review" if _is_reviewed(run) else "auto_ingest")
     shared |= {"question": state["question"], "threshold": selection.threshold}
     results = [state["results"][index] for index in selection.positions]
     items = ranked_items(results, state["candidates"], shared)
     request = build_ingestion_request(state, run, items)
     if not run.context.asks_anew:
-        return request, None
-    request, record = await fit_request(run.context, request, state["question"])
+        return request
+    request = await fit_request(run.context, request, state["question"])
     if not request.items:
         raise QualityThresholdError("all pages that were found are deleted or refused by now")
-    return request, record
-
-
-def _url_keys(request: IngestionRequest, reviewed: QuestionRecord | None) -> list[str]:
-    """Return the pages of the question; of a reviewed one those that were approved before."""
-    keys = [item.url_key for item in request.items]
-    if reviewed is None:
-        return keys
-    approved = dict.fromkeys(key for key in keys if key in reviewed.url_keys)
-    return list(approved | dict.fromkeys(reviewed.url_keys))
+    return request
 
 
 def _select(state: CollectionSearchState, wanted: Threshold, choice: PageChoice) -> Selection:

@@ -29,7 +29,7 @@ async def ingest_candidates(state: IngestionState, run: StageRun) -> StartUpdate
     """Return the ticket of the started ingestion, or why there is none: the pages stay staged."""
     request = _request(state, run)
     if run.context.asks_anew and state["query"]:
-        request, _ = await fit_request(run.context, request, state["query"])
+        request = await fit_request(run.context, request, state["query"])
     try:
         trigger = await run.context.ledger_trigger()
         ticket = await trigger.trigger(request)

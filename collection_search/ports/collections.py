@@ -188,12 +188,13 @@ class CollectionStore(Protocol):
         ...
 
     def remember_question(
-        self, scope: TenantScope, record: QuestionRecord, *, is_refresh: bool = False
+        self, scope: TenantScope, record: QuestionRecord, *, keeps_choices: bool = False
     ) -> None:
         """Store a question of the collection, or its new result, with the times it was asked.
 
-        The pages that were deleted one by one are the store's own. Those that the question brings
-        again are no longer among them; a refresh brings none of them, so its record gets without.
+        The pages that were deleted one by one are the store's own; those that the question brings
+        again are no longer among them. With `keeps_choices`, as after a refresh, they stay deleted,
+        a review stays in force, and of a reviewed question no page counts that was not approved.
         """
         ...
 

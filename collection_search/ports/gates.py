@@ -66,7 +66,7 @@ class GateStore(Protocol):
         """Return the `thread_id` of each gate, sorted, each once, of a tenant or a collection.
 
         Withdrawn gates count: the checkpoints of their runs are there until they are deleted too.
-        With a collection, a run that waits at a gate of another one is left out.
+        With a collection, a run that has come to a gate of another one since then is left out.
 
         A deletion of the tenant or the collection deletes the gates: read the threads before it to
         delete their checkpoints.

@@ -41,7 +41,7 @@ def missing_room(path: Path, used_bytes: int) -> str | None:
     SQLite writes the new file into its temporary folder first, and from there into the log beside
     the file.
     """
-    left = min(used_bytes, _LEFT_FREE_BYTES)
+    left = min(used_bytes, _LEFT_FREE_BYTES) + used_bytes // 100  # for the log's own words
     home, temporary = path.parent, _temporary_folder()
     shared = home.stat().st_dev == temporary.stat().st_dev
     for folder, copies in ((home, 1 + shared), (temporary, 1)):

@@ -9,7 +9,13 @@ import pytest
 from support.scripted_world import INPUT, QUESTION
 from support.told_pages import ASKED, SCOPE, documents_of, filled, review, reviewed, told
 
-from collection_search import CollectionSearchGraph, SearchContext, Settings, refresh
+from collection_search import (
+    CollectionSearchGraph,
+    SearchContext,
+    Settings,
+    refresh,
+    verify_coverage,
+)
 from collection_search.errors import IngestError
 from collection_search.graphs.collection_review import CollectionReviewGraph
 from collection_search.graphs.universal_ingestion import UniversalIngestionGraph
@@ -107,6 +113,14 @@ def test_nothing_else_comes_where_no_approved_page_is_found(settings: Settings) 
     assert report.questions[0].unreviewed == [told("9").url]
 
 
+def searched(context: SearchContext) -> None:
+    """Ask the question by a search without ranking, and ingest what it finds."""
+    search = {"source": "search", "query": QUESTION, "collection_scope": "tea"}
+    output = UniversalIngestionGraph(context).run({**search, "mode": "acquire_and_ingest"})
+    assert output["ingestion"]
+    wait(str(output["ingestion"]["ticket"]), 60, context=context)
+
+
 def document_at(context: SearchContext, url: str) -> Document:
     (found,) = [one for one in documents_of(context) if one.url == url]
     return found
@@ -201,10 +215,7 @@ def test_a_search_without_ranking_was_not_reviewed(settings: Settings) -> None:
     """Though there was a review of the same words: it brings what it finds."""
     context = given(SearchContext(settings=settings), told("0"))
     review(context, [told("0").url])
-    search = {"source": "search", "query": QUESTION, "collection_scope": "tea"}
-    output = UniversalIngestionGraph(context).run({**search, "mode": "acquire_and_ingest"})
-    assert output["ingestion"]
-    wait(str(output["ingestion"]["ticket"]), 60, context=context)
+    searched(context)
     new = told("new", 5)
     assert refresh("tea", context=given(context, told("0"), new)).new == [new.url]
 
@@ -337,3 +348,38 @@ def test_facts_of_a_caller_overrule_nothing(settings: Settings, odd: Any) -> Non
     wait(str(output["ingestion"]["ticket"]), 60, context=context)
     report = refresh("tea", context=given(context, told("0"), changed, settings=blocking(settings)))
     assert (report.changed, report.questions[0].outcome) == ([], "auto_ingest_triggered")
+
+
+def test_a_review_stays_in_force_after_a_search_without_ranking(settings: Settings) -> None:
+    """Refresh after refresh: what it has rejected does not come."""
+    pages = [told(f"{n}", n) for n in range(4)]
+    context = given(SearchContext(settings=settings), pages[0])
+    searched(context)
+    context = given(context, *pages)
+    reviews = CollectionReviewGraph(context)
+    request = reviews.run({**INPUT, "collection_scope": "tea"})["request"]
+    assert request is not None
+    reviews.decide(request["gate_id"], {"status": "rejected"})
+    for _ in range(2):
+        assert refresh("tea", context=context).new == []
+
+
+def test_a_coverage_check_brings_no_deleted_page_back(settings: Settings) -> None:
+    pages = [told("a"), told("b", 2)]
+    context = filled(settings, pages)
+    collections = run_blocking(context.storage()).collections
+    collections.delete_document(SCOPE, url_key(pages[0].url))
+    verify_coverage(QUESTION, collection="tea", context=context)
+    assert refresh("tea", context=context).new == []
+
+
+def test_a_refusal_that_was_overruled_stays_so(settings: Settings) -> None:
+    """Also where the host was not blocked for a while, or another question found the page."""
+    page = told("x", 9, host="spam.example.org")
+    context = given(SearchContext(settings=blocking(settings)), told("0"), page)
+    review(context, [told("0").url, page.url], approver="ann")
+    for number, now in ((77, settings), (78, blocking(settings))):
+        changed = told("x", number, host="spam.example.org")
+        again = given(context, told("0"), changed, settings=now)
+        assert refresh("tea", context=again).changed == [page.url]
+        assert document_at(context, page.url).provenance["rules"]["overruled_by"] == "ann"

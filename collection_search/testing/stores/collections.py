@@ -297,9 +297,10 @@ class CollectionStoreContract(
         (record,) = self.store.collections.questions(MINE)
         assert (record.removed, record.url_keys) == ([key], ["example.com/b"])
         again = asked.model_copy(update={"url_keys": [key], "is_reviewed": False})
-        remember(MINE, again, is_refresh=True)
+        remember(MINE, again, keeps_choices=True)
         (record,) = self.store.collections.questions(MINE)
-        assert (record.removed, record.url_keys) == ([key], [])
+        assert (record.removed, record.url_keys) == ([key], ["example.com/b"])
+        assert record.is_reviewed
         remember(MINE, again)
         (record,) = self.store.collections.questions(MINE)
         assert (record.removed, record.url_keys) == ([], [key])

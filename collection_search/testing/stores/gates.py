@@ -134,6 +134,7 @@ class GateStoreContract(GateListingContract):
         self.store.gates.withdraw(MINE.tenant_id, "g1")
         self._open("g2", scope=OTHER, thread_id="t1")
         assert self.store.gates.threads(MINE.tenant_id, MINE.collection) == []
+        assert self.store.gates.threads(MINE.tenant_id, OTHER.collection) == ["t1"]
         self.store.gates.decide(MINE.tenant_id, "g2", decision_by())
         self.store.gates.close(MINE.tenant_id, "g2")
         assert self.store.gates.threads(MINE.tenant_id, MINE.collection) == ["t1"]

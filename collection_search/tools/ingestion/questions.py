@@ -40,7 +40,7 @@ async def record_question(
         store = await context.storage()
         asked = record.model_copy(update={"provider": provider})
         remember = store.collections.remember_question
-        await offload(remember, scope, asked, is_refresh=context.asks_anew)
+        await offload(remember, scope, asked, keeps_choices=context.asks_anew)
     except Exception as error:  # noqa: BLE001 - it is logged
         log_failure(logger, "the question could not be remembered", error)
 
@@ -52,11 +52,11 @@ async def record_review(context: SearchContext, scope: TenantScope, question: st
     """
     try:
         store = await context.storage()
+        remember = store.collections.remember_question
         for record in await offload(store.collections.questions, scope):
             if record.question == question:
-                keys = [key for key in record.url_keys if key not in record.removed]
-                noted = record.model_copy(update={"is_reviewed": True, "url_keys": keys})
-                await offload(store.collections.remember_question, scope, noted)
+                noted = record.model_copy(update={"is_reviewed": True})
+                await offload(remember, scope, noted, keeps_choices=True)
     except Exception as error:  # noqa: BLE001 - it is logged
         log_failure(logger, "the review could not be remembered", error)
 
@@ -131,9 +131,10 @@ async def record_coverage(
     )
     try:
         store = await context.storage()
+        remember = store.collections.remember_question
         for record in await offload(store.collections.questions, scope):
             if record.question == question:
                 verified = record.model_copy(update={"coverage": last})
-                await offload(store.collections.remember_question, scope, verified)
+                await offload(remember, scope, verified, keeps_choices=True)
     except Exception as error:  # noqa: BLE001 - it is logged
         log_failure(logger, "the coverage could not be remembered", error)

@@ -12,7 +12,6 @@ from .questions import find_record
 
 if TYPE_CHECKING:
     from ...context import SearchContext
-    from ...contracts.collection import QuestionRecord
     from ...contracts.ingestion import IngestionItem, IngestionRequest
 
 _KEPT: Final = frozenset(("approved_by", "review", "added_by_hand"))
@@ -20,8 +19,8 @@ _KEPT: Final = frozenset(("approved_by", "review", "added_by_hand"))
 
 async def fit_request(
     context: SearchContext, request: IngestionRequest, question: str
-) -> tuple[IngestionRequest, QuestionRecord | None]:
-    """Return the request as the collection is now, and the question as it is remembered now.
+) -> IngestionRequest:
+    """Return the request as the collection and the question that is asked again are now.
 
     Left out are pages that were deleted since the refresh began, pages that a review since then
     has not approved, and pages that criteria or rules refuse now and that nobody took in spite of
@@ -31,16 +30,16 @@ async def fit_request(
     store = await context.storage()
     keys = [item.url_key for item in request.items]
     stored = await offload(store.collections.get, request.scope, keys)
-    known = {
-        key: page.provenance
-        for page in (one.document for one in stored)
-        for key in (page.url_key, *map(url_key, page.also_at))
-    }
-    allowed = {*known, *record.url_keys} if record and record.is_reviewed else {*keys}
+    pages = [one.document for one in stored]
+    known = {page.url_key: page.provenance for page in pages}
+    allowed = {*keys}
+    if record and record.is_reviewed:
+        allowed = {*known, *(url_key(url) for page in pages for url in page.also_at)}
+        allowed |= {*record.url_keys}
     allowed -= {*(record.removed if record else ())}
     fitted = [_as_approved(item, known.get(item.url_key, {})) for item in request.items]
     items = [item for item in fitted if item is not None and item.url_key in allowed]
-    return replace(request, items=items), record
+    return replace(request, items=items)
 
 
 def _as_approved(item: IngestionItem, known: Mapping[str, Any]) -> IngestionItem | None:
@@ -49,8 +48,11 @@ def _as_approved(item: IngestionItem, known: Mapping[str, Any]) -> IngestionItem
     if refused.keys() - approvers.keys():
         return None
     facts = {name: known[name] for name in _KEPT & known.keys()}
-    for name in refused:
-        facts[name] = {**item.provenance[name], "overruled_by": approvers[name]}
+    for name, approver in approvers.items():
+        verdict = item.provenance.get(name)
+        facts[name] = known[name]
+        if isinstance(verdict, Mapping):
+            facts[name] = {**verdict, "overruled_by": approver}
     return replace(item, provenance={**item.provenance, **facts})
 
 

@@ -161,13 +161,13 @@ class SQLCollections:
             return listing.list_run_ids(connection, find_id(connection, scope))
 
     def remember_question(
-        self, scope: TenantScope, record: QuestionRecord, *, is_refresh: bool = False
+        self, scope: TenantScope, record: QuestionRecord, *, keeps_choices: bool = False
     ) -> None:
         """Store a question of the collection, or its new result, with the times it was asked."""
         with self._database.write(scope) as connection:
             collection = ensure_id(connection, scope)
             questions.remember_question(
-                connection, collection, record, self._clock(), is_refresh=is_refresh
+                connection, collection, record, self._clock(), keeps_choices=keeps_choices
             )
 
     def questions(self, scope: TenantScope) -> list[QuestionRecord]:

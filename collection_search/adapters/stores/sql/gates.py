@@ -59,7 +59,8 @@ _WAITING: Final = """
 _WAITS_ELSEWHERE: Final = """EXISTS (
     SELECT 1 FROM gates AS other WHERE other.tenant_id = gates.tenant_id
         AND other.thread_id = gates.thread_id AND other.collection != gates.collection
-        AND other.state != 'closed')
+        AND other.state != 'closed'
+        AND (other.opened_at, other.id) > (gates.opened_at, gates.id))
 """
 _OLDEST_FIRST: Final = " ORDER BY opened_at, id"
 _IS_WITHDRAWN: Final = "(gates.state = 'closed' AND gates.decision IS NULL)"

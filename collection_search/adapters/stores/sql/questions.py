@@ -24,19 +24,18 @@ def remember_question(
     record: QuestionRecord,
     now: float,
     *,
-    is_refresh: bool,
+    keeps_choices: bool,
 ) -> None:
     """Store a question, or its new result, with the times it was asked.
 
     Pages that were deleted stay so, but for those that somebody's question has brought again.
     """
     of = {"collection": collection, "question": to_unicode(record.question), "now": now}
-    if before := connection.execute(_FIND, of).fetchone():
-        removed = json.loads(before["record"]).get("removed", ())
-        if is_refresh:
-            keys = [key for key in record.url_keys if key not in removed]
-            record = record.model_copy(update={"url_keys": keys})
-        removed = [key for key in removed if key not in record.url_keys]
+    if found := connection.execute(_FIND, of).fetchone():
+        before = QuestionRecord(**json.loads(found["record"]))
+        if keeps_choices:
+            record = _with_choices(record, before)
+        removed = [key for key in before.removed if key not in record.url_keys]
         record = record.model_copy(update={"removed": removed})
     connection.execute(
         "INSERT INTO questions (collection_id, question, record, first_asked_at, last_asked_at)"
@@ -44,6 +43,19 @@ def remember_question(
         " ON CONFLICT (collection_id, question) DO UPDATE SET"
         " record = excluded.record, last_asked_at = excluded.last_asked_at",
         of | {"record": to_json(record.model_dump(mode="json", exclude=_TIMES))},
+    )
+
+
+def _with_choices(record: QuestionRecord, before: QuestionRecord) -> QuestionRecord:
+    """Return the new result without what a deletion or a review since then has excluded."""
+    if before.is_reviewed and not record.is_reviewed:
+        return before
+    keys = record.url_keys
+    if record.is_reviewed:
+        approved = dict.fromkeys(key for key in keys if key in before.url_keys)
+        keys = list(approved | dict.fromkeys(before.url_keys))
+    return record.model_copy(
+        update={"url_keys": [key for key in keys if key not in before.removed]}
     )
 
 

@@ -65,9 +65,9 @@ class SQLiteCollections(SQLCollections):
         for first in range(0, len(keys), AT_ONCE):
             with space.rested(), self._database.write(scope) as connection:
                 some, collection = keys[first : first + AT_ONCE], find_id(connection, scope)
-                deleted += delete_by_hand(connection, scope, collection, some)
-                if deleted and not begun:
-                    begun = [removal.mark_trace(connection, scope.tenant_id, self._clock())]
+                if known := delete_by_hand(connection, scope, collection, some):
+                    deleted += known
+                    begun.append(removal.mark_trace(connection, scope.tenant_id, self._clock()))
         self._erase(begun)
         return deleted
 
