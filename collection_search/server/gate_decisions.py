@@ -69,7 +69,11 @@ async def decide_gate(
     if is_repeated(gate, answer, approver=caller.user):
         return await _as_decided(gate, runs)
     try:
-        return await _decide(gate, decision, caller=caller, base=base, runs=runs, tasks=tasks)
+        if runs is not None and await runs.find(gate.tenant_id, str(gate.thread_id)):
+            run = await runs.decide(gate, decision, user=caller.user)
+            if run is not None:
+                return DecidedGate(None, run=view_run(run, is_queued=runs.tasks.is_queued(run)))
+        return DecidedGate(await _decide_elsewhere(gate, decision, caller, base, tasks))
     except InputError as error:
         stored = await _stored_gate(gate.gate_id, caller, base)
         is_same = stored is not None and is_repeated(stored, answer, approver=caller.user)
@@ -78,20 +82,13 @@ async def decide_gate(
         return await _as_decided(stored, runs)  # the same came twice at once
 
 
-async def _decide(
-    gate: Gate,
-    decision: Mapping[str, Any],
-    *,
-    caller: Caller,
-    base: SearchContext,
-    runs: RunManager | None,
-    tasks: AppTasks,
-) -> DecidedGate:
-    """Decide a gate and resume its run. Raises InputError where it cannot be decided."""
-    if runs is not None and await runs.find(gate.tenant_id, str(gate.thread_id)):
-        run = await runs.decide(gate, decision, user=caller.user)
-        if run is not None:
-            return DecidedGate(None, run=view_run(run, is_queued=runs.tasks.is_queued(run)))
+async def _decide_elsewhere(
+    gate: Gate, decision: Mapping[str, Any], caller: Caller, base: SearchContext, tasks: AppTasks
+) -> Mapping[str, Any] | None:
+    """Decide the gate of another program's run and resume that; None while it goes on.
+
+    Raises InputError where it cannot be decided.
+    """
     begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def note(event: Any) -> None:
@@ -107,7 +104,7 @@ async def _decide(
     task = tasks.begin(work, name=f"run of {gate.gate_id}")
     either: set[asyncio.Future[Any]] = {task, begun}
     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-    return DecidedGate(await task if task.done() else None)
+    return await task if task.done() else None
 
 
 async def _stored_gate(gate_id: str, caller: Caller, base: SearchContext) -> Gate | None:

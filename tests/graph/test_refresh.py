@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.loopback_site import LoopbackSite, article, essay
 from support.scripted_world import INPUT
-from support.told_pages import ASKED, documents_of, filled, told
+from support.told_pages import asked, documents_of, filled, searched, told
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings, ingest, refresh, wait
 from collection_search.adapters.crawl.web import WebPages
@@ -17,7 +17,6 @@ from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import PageDone
 from collection_search.contracts.search import ProviderSearchResult
 from collection_search.errors import InputError, ModelError, SearchProviderUnavailable
-from collection_search.graphs.universal_ingestion import UniversalIngestionGraph
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import ScriptedAdapter, ScriptedEmbedder
 from collection_search.testing.hostile_site.stand_in_pages import CHALLENGES, SCRIPTED
@@ -76,9 +75,7 @@ def test_a_page_that_was_deleted_by_itself_is_not_brought_back(settings: Setting
     for _ in range(2):
         report = refresh("tea", context=context)
         assert (report.unchanged, report.new) == ([told("b").url], [])
-    _, output = CollectionSearchGraph(context).run(ASKED)
-    assert output["ingestion"]
-    wait(str(output["ingestion"]["ticket"]), 60, context=context)
+    asked(context)
     assert refresh("tea", context=context).unchanged == [told("a").url, told("b").url]
 
 
@@ -89,10 +86,7 @@ def test_a_search_without_ranking_brings_back_no_deleted_page(
     """As a question does not."""
     adapter = ScriptedAdapter([told("a"), told("b", 2)])
     context = SearchContext(settings=settings, embeddings=ScriptedEmbedder(), provider=adapter)
-    given = {"source": "search", "query": "asyncio timeout", "collection_scope": "tea"}
-    output = UniversalIngestionGraph(context).run({**given, "mode": "acquire_and_ingest"})
-    assert output["ingestion"]
-    wait(str(output["ingestion"]["ticket"]), 60, context=context)
+    searched(context, "asyncio timeout")
     if is_deleted:
         store = run_blocking(context.storage())
         store.collections.delete_document(TenantScope("local", "tea"), url_key(told("a").url))

@@ -6,18 +6,26 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.scripted_world import INPUT, QUESTION
-from support.told_pages import ASKED, SCOPE, documents_of, filled, review, reviewed, told
+from support.scripted_world import QUESTION
+from support.told_pages import (
+    SCOPE,
+    asked,
+    begin_review,
+    documents_of,
+    filled,
+    review,
+    reviewed,
+    searched,
+    told,
+)
 
 from collection_search import (
-    CollectionSearchGraph,
     SearchContext,
     Settings,
     refresh,
     verify_coverage,
 )
 from collection_search.errors import IngestError
-from collection_search.graphs.collection_review import CollectionReviewGraph
 from collection_search.graphs.universal_ingestion import UniversalIngestionGraph
 from collection_search.runtime.concurrency import offload, run_blocking
 from collection_search.testing import RecordingTrigger, ScriptedAdapter
@@ -77,10 +85,8 @@ def test_what_a_review_has_rejected_does_not_come(settings: Settings) -> None:
     pages = [told(f"{n}", n) for n in range(6)]
     context = filled(settings, pages, auto_ingest_top_k=3)
     before = {document.url for document in documents_of(context)}
-    reviews = CollectionReviewGraph(context)
-    request = reviews.run({**INPUT, "collection_scope": "tea"})["request"]
-    assert request is not None
-    reviews.decide(request["gate_id"], {"status": "rejected"})
+    reviews, gate_id = begin_review(context)
+    reviews.decide(gate_id, {"status": "rejected"})
     more = context.model_copy(update={"provider": ScriptedAdapter([*pages[3:], *pages[:3]])})
     assert refresh("tea", context=more).new == []
     assert {document.url for document in documents_of(context)} == before
@@ -111,14 +117,6 @@ def test_nothing_else_comes_where_no_approved_page_is_found(settings: Settings) 
     assert (report.new, report.not_looked_at) == ([], urls[:1])
     assert "no page that was approved" in str(report.questions[0].error)
     assert report.questions[0].unreviewed == [told("9").url]
-
-
-def searched(context: SearchContext) -> None:
-    """Ask the question by a search without ranking, and ingest what it finds."""
-    search = {"source": "search", "query": QUESTION, "collection_scope": "tea"}
-    output = UniversalIngestionGraph(context).run({**search, "mode": "acquire_and_ingest"})
-    assert output["ingestion"]
-    wait(str(output["ingestion"]["ticket"]), 60, context=context)
 
 
 def document_at(context: SearchContext, url: str) -> Document:
@@ -203,11 +201,9 @@ def test_a_review_counts_though_its_ingestion_did_not_start(settings: Settings) 
     context = given(filled(settings, pages[:1]), *pages)
     store = run_blocking(context.storage())
     broken = context.model_copy(update={"trigger": BrokenTrigger(), "store": store})
-    reviews = CollectionReviewGraph(broken)
-    request = reviews.run({**INPUT, "collection_scope": "tea"})["request"]
-    assert request is not None
+    reviews, gate_id = begin_review(broken)
     decision = {"status": "partial", "approved_urls": [pages[1].url]}
-    assert reviews.decide(request["gate_id"], decision)["outcome"] == "auto_ingest_trigger_failed"
+    assert reviews.decide(gate_id, decision)["outcome"] == "auto_ingest_trigger_failed"
     assert refresh("tea", context=context).new == []
 
 
@@ -240,13 +236,7 @@ def test_a_page_that_is_deleted_during_a_refresh_stays_away(
     """For good: its deletion is remembered."""
     pages = [told("a"), told("b", 2)]
     context = given(SearchContext(settings=settings), *pages)
-    if is_ranked:
-        _, output = CollectionSearchGraph(context).run(ASKED)
-    else:
-        search = {"source": "search", "query": QUESTION, "collection_scope": "tea"}
-        output = UniversalIngestionGraph(context).run({**search, "mode": "acquire_and_ingest"})
-    assert output["ingestion"]
-    wait(str(output["ingestion"]["ticket"]), 60, context=context)
+    asked(context) if is_ranked else searched(context)
     collections = run_blocking(context.storage()).collections
     deleted = partial(offload, collections.delete_document, SCOPE, url_key(pages[0].url))
     deleting = context.model_copy(update={"provider": AdapterWithAside(pages, deleted)})
@@ -271,10 +261,8 @@ def test_a_review_during_a_refresh_counts(settings: Settings) -> None:
     """A person rejects all pages while the question is asked again: no new one comes."""
     pages = [told(f"{n}", n) for n in range(4)]
     context = given(filled(settings, pages[:1]), *pages)
-    reviews = CollectionReviewGraph(context)
-    request = reviews.run({**INPUT, "collection_scope": "tea"})["request"]
-    assert request is not None
-    rejected = partial(reviews.adecide, request["gate_id"], {"status": "rejected"})
+    reviews, gate_id = begin_review(context)
+    rejected = partial(reviews.adecide, gate_id, {"status": "rejected"})
     deciding = context.model_copy(update={"provider": AdapterWithAside(pages, rejected)})
     for again in (deciding, context):
         assert refresh("tea", context=again).new == []
@@ -282,10 +270,7 @@ def test_a_review_during_a_refresh_counts(settings: Settings) -> None:
 
 def test_a_search_without_ranking_keeps_who_approved_a_page(settings: Settings) -> None:
     context = given(SearchContext(settings=settings), told("0"))
-    search = {"source": "search", "query": "asyncio timeout", "collection_scope": "tea"}
-    output = UniversalIngestionGraph(context).run({**search, "mode": "acquire_and_ingest"})
-    assert output["ingestion"]
-    wait(str(output["ingestion"]["ticket"]), 60, context=context)
+    searched(context, "asyncio timeout")
     context = given(context, told("0"), told("1", 2))
     review(context, [told("1").url], approver="ann")
     changed = told("1", 99)
@@ -356,10 +341,8 @@ def test_a_review_stays_in_force_after_a_search_without_ranking(settings: Settin
     context = given(SearchContext(settings=settings), pages[0])
     searched(context)
     context = given(context, *pages)
-    reviews = CollectionReviewGraph(context)
-    request = reviews.run({**INPUT, "collection_scope": "tea"})["request"]
-    assert request is not None
-    reviews.decide(request["gate_id"], {"status": "rejected"})
+    reviews, gate_id = begin_review(context)
+    reviews.decide(gate_id, {"status": "rejected"})
     for _ in range(2):
         assert refresh("tea", context=context).new == []
 

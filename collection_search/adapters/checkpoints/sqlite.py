@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import aiosqlite
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -86,11 +86,9 @@ class SQLiteCheckpoints:
 
 async def _used_bytes(connection: aiosqlite.Connection) -> int:
     """Return the bytes of the file that are in use."""
-    found = dict[str, int]()
-    for name in ("page_count", "freelist_count", "page_size"):
-        async with connection.execute(f"PRAGMA {name}") as cursor:
-            found[name] = next(iter(await cursor.fetchall()))[0]
-    return (found["page_count"] - found["freelist_count"]) * found["page_size"]
+    names = ("page_count", "freelist_count", "page_size")
+    pages, free, size = [int(await _apply(connection, name)) for name in names]
+    return (pages - free) * size
 
 
 async def _truncate_log(connection: aiosqlite.Connection) -> None:
@@ -103,10 +101,11 @@ async def _truncate_log(connection: aiosqlite.Connection) -> None:
         await _apply(connection, pragma)
 
 
-async def _apply(connection: aiosqlite.Connection, pragma: str) -> None:
-    """Run a pragma to its end: SQLite refuses to write the file anew beside an open one."""
+async def _apply(connection: aiosqlite.Connection, pragma: str) -> Any:
+    """Return the value of a pragma, run to its end: an open one would keep VACUUM from its work."""
     async with connection.execute(f"PRAGMA {pragma}") as cursor:
-        await cursor.fetchall()
+        rows = list(await cursor.fetchall())
+    return rows[0][0] if rows else None
 
 
 def _translated(path: Path, error: sqlite3.Error) -> StoreError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...contracts.collection import LastCoverage
 from ...contracts.page_choice import PageChoice
@@ -13,7 +13,7 @@ from ...runtime.failure_log import log_failure
 from ...text.question_mask import QuestionMask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from ...context import SearchContext
     from ...contracts.collection import QuestionRecord, TenantScope
@@ -51,14 +51,21 @@ async def record_review(context: SearchContext, scope: TenantScope, question: st
     So a refresh brings no others. A failure is logged only.
     """
     try:
-        store = await context.storage()
-        remember = store.collections.remember_question
-        for record in await offload(store.collections.questions, scope):
-            if record.question == question:
-                noted = record.model_copy(update={"is_reviewed": True})
-                await offload(remember, scope, noted, keeps_choices=True)
+        await _note(context, scope, question, {"is_reviewed": True})
     except Exception as error:  # noqa: BLE001 - it is logged
         log_failure(logger, "the review could not be remembered", error)
+
+
+async def _note(
+    context: SearchContext, scope: TenantScope, question: str, facts: Mapping[str, Any]
+) -> None:
+    """Store these facts with a question, if it is remembered; what people chose stays."""
+    record = await find_record(context, scope, question)
+    if record is not None:
+        store = await context.storage()
+        noted = record.model_copy(update=facts)
+        remember = store.collections.remember_question
+        await offload(remember, scope, noted, keeps_choices=True)
 
 
 def choose_pages(
@@ -68,12 +75,17 @@ def choose_pages(
 
     A reviewed one brings no new page; `stored` are those of the collection. Raises StoreError.
     """
-    is_reviewed = record.is_reviewed
-    if is_reviewed is None:
+    if record.is_reviewed is None:
         shown = _shown_question(record)
         decided = gates.decided(scope.tenant_id, collection=scope.collection, limit=_REVIEWS)
         is_reviewed = any(gate.question == shown for gate in decided)
-    approved = frozenset((*record.url_keys, *stored)) if is_reviewed else None
+        record = record.model_copy(update={"is_reviewed": is_reviewed})
+    return build_choice(record, stored)
+
+
+def build_choice(record: QuestionRecord, stored: Iterable[str]) -> PageChoice:
+    """Return the pages that a question may bring; `stored` are those of the collection."""
+    approved = frozenset((*record.url_keys, *stored)) if record.is_reviewed else None
     return PageChoice(approved, frozenset(record.removed))
 
 
@@ -130,11 +142,6 @@ async def record_coverage(
         verified_at=time.time(),
     )
     try:
-        store = await context.storage()
-        remember = store.collections.remember_question
-        for record in await offload(store.collections.questions, scope):
-            if record.question == question:
-                verified = record.model_copy(update={"coverage": last})
-                await offload(remember, scope, verified, keeps_choices=True)
+        await _note(context, scope, question, {"coverage": last})
     except Exception as error:  # noqa: BLE001 - it is logged
         log_failure(logger, "the coverage could not be remembered", error)

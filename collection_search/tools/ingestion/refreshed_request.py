@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from ...contracts.page_choice import PageChoice
 from ...runtime.concurrency import offload
 from ...text.urls import url_key
-from .questions import find_record
+from .questions import build_choice, find_record
 
 if TYPE_CHECKING:
     from ...context import SearchContext
@@ -32,14 +33,14 @@ async def fit_request(
     stored = await offload(store.collections.get, request.scope, keys)
     pages = [one.document for one in stored]
     known = {page.url_key: page.provenance for page in pages}
-    allowed = {*keys}
-    if record and record.is_reviewed:
-        allowed = {*known, *(url_key(url) for page in pages for url in page.also_at)}
-        allowed |= {*record.url_keys}
-    allowed -= {*(record.removed if record else ())}
-    fitted = [_as_approved(item, known.get(item.url_key, {})) for item in request.items]
-    items = [item for item in fitted if item is not None and item.url_key in allowed]
-    return replace(request, items=items)
+    ways = [url_key(url) for page in pages for url in page.also_at]
+    choice = build_choice(record, [*known, *ways]) if record else PageChoice()
+    fitted = [
+        _as_approved(item, known.get(item.url_key, {}))
+        for item in request.items
+        if choice.allows(item.url_key)
+    ]
+    return replace(request, items=[item for item in fitted if item is not None])
 
 
 def _as_approved(item: IngestionItem, known: Mapping[str, Any]) -> IngestionItem | None:

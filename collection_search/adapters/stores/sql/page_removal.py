@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ....contracts.collection import TenantScope
     from .connection import Connection
 
+AT_ONCE: Final = 32
+"""Pages that one transaction deletes: each question and crawl is written once for all of them."""
 _RECORDS: Final = {"questions": "record", "crawls": "rules"}
 """What a refresh repeats, with the column of JSON."""
 _IS_KNOWN: Final = """
@@ -26,10 +28,6 @@ _IS_KNOWN: Final = """
 """
 _ITS_SESSIONS: Final = "sessions WHERE tenant_id = :tenant AND collection = :name"
 _CANDIDATES: Final = f"session_candidates WHERE session_id IN (SELECT id FROM {_ITS_SESSIONS})"
-
-
-AT_ONCE: Final = 32
-"""Pages that one transaction deletes: each question and crawl is written once for all of them."""
 
 
 def delete_by_hand(
@@ -55,7 +53,9 @@ def _exclude(connection: Connection, collection: int | None, url_keys: Iterable[
     removed = [
         key for key in url_keys if connection.execute(_IS_KNOWN, of | {"key": key}).fetchone()[0]
     ]
-    for table, column in _RECORDS.items() if removed else ():
+    if not removed:
+        return
+    for table, column in _RECORDS.items():
         query = f"SELECT id, {column} AS record FROM {table} WHERE collection_id = :collection"
         for row in connection.execute(query, of).fetchall():
             record = json.loads(row["record"])

@@ -1,0 +1,63 @@
+"""Contract suite for questions: a collection remembers what fills it, and what people chose."""
+
+from __future__ import annotations
+
+from ...contracts.collection import QuestionRecord
+from .suite import MINE, THEIRS, StoreContract, chunks, document
+
+
+class QuestionsContract(StoreContract):
+    """Tests of the questions of a collection."""
+
+    def test_questions_are_remembered(self) -> None:
+        """Each question is stored once, with its last result and its first and last time."""
+        record = QuestionRecord(question="Which tea?", purpose="to buy", url_keys=["a", "b"])
+        remember = self.store.collections.remember_question
+        remember(MINE, record)
+        began = self.clock.time()
+        self.clock.advance(60)
+        remember(MINE, QuestionRecord(question="Why?"))
+        remember(MINE, record.model_copy(update={"url_keys": ["c"], "provider": "brave"}))
+        first, second = self.store.collections.questions(MINE)
+        assert (first.question, first.purpose, first.url_keys) == ("Which tea?", "to buy", ["c"])
+        assert (first.provider, second.provider, second.question) == ("brave", None, "Why?")
+        assert (first.first_asked_at, first.last_asked_at) == (began, began + 60)
+        assert self.store.collections.questions(THEIRS) == []
+        assert not self.store.collections.forget_question(THEIRS, "Why?")
+        assert self.store.collections.forget_question(MINE, "Why?")
+        assert self.store.collections.questions(MINE) == [first]
+
+    def test_a_deleted_page_is_remembered_by_its_questions(self) -> None:
+        """If it was there, and until the question brings it again."""
+        remember = self.store.collections.remember_question
+        asked = QuestionRecord(question="Which tea?", url_keys=["example.com/c"], is_reviewed=True)
+        remember(MINE, asked)
+        self.store.collections.replace_document(MINE, document("a"), chunks("tea"))
+        key = document("a").url_key
+        for name in (key, key, "example.com/never"):
+            self.store.collections.delete_document(MINE, name)
+        remember(MINE, asked.model_copy(update={"url_keys": ["example.com/b"]}))
+        (record,) = self.store.collections.questions(MINE)
+        assert (record.removed, record.url_keys) == ([key], ["example.com/b"])
+        again = asked.model_copy(update={"url_keys": [key], "is_reviewed": False})
+        remember(MINE, again, keeps_choices=True)
+        (record,) = self.store.collections.questions(MINE)
+        assert (record.removed, record.url_keys) == ([key], ["example.com/b"])
+        assert record.is_reviewed
+        remember(MINE, again)
+        (record,) = self.store.collections.questions(MINE)
+        assert (record.removed, record.url_keys) == ([], [key])
+
+    def test_pages_that_are_deleted_at_once_are_all_remembered(self) -> None:
+        """By each question, in their order; what was not there is not."""
+        for question in ("Which tea?", "Why?"):
+            self.store.collections.remember_question(MINE, QuestionRecord(question=question))
+        pages = [document(name) for name in ("a", "b", "c")]
+        for page in pages:
+            self.store.collections.replace_document(MINE, page, chunks(page.url_key))
+        keys = [page.url_key for page in pages]
+        deleted = self.store.collections.delete_documents(MINE, [*keys[::2], "example.com/never"])
+        assert deleted == keys[::2]
+        for record in self.store.collections.questions(MINE):
+            assert record.removed == keys[::2]
+        assert list(self.store.collections.hashes(MINE)) == [keys[1]]
