@@ -11,6 +11,7 @@ from ...errors import MissingExtraError
 from ...runtime.concurrency import offload
 from ..stores.postgres.database import SCHEMA, WAIT_S
 from ..stores.postgres.first_connection import connect_first
+from ..stores.postgres.reconnection import RECONNECT_S, areconnect
 from ..stores.postgres.store_errors import translate_failures
 
 try:
@@ -45,9 +46,10 @@ _ALONE: Final = "SELECT pg_advisory_lock(hashtextextended(%s, 3))"
 class PostgresCheckpoints:
     """The checkpoints of runs; servers on several hosts share them."""
 
-    def __init__(self, url: str, *, schema: str = SCHEMA) -> None:
+    def __init__(self, url: str, *, schema: str = SCHEMA, wait_s: float = WAIT_S) -> None:
         self._url = url
         self._schema = schema
+        self._wait_s = wait_s
 
     @classmethod
     def from_settings(cls, settings: Settings) -> PostgresCheckpoints:
@@ -99,7 +101,9 @@ class PostgresCheckpoints:
             self._url,
             min_size=0,
             max_size=MAX_CONNECTIONS,
-            timeout=WAIT_S,
+            timeout=self._wait_s,
+            reconnect_timeout=RECONNECT_S,
+            reconnect_failed=areconnect,
             kwargs=options,
             check=check,
             open=False,

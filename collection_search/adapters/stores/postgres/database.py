@@ -17,6 +17,7 @@ from ..sql.connection import WriteLock
 from .dialect import has_typed_values, translate
 from .first_connection import WAIT_S as FIRST_WAIT_S
 from .first_connection import connect_first
+from .reconnection import RECONNECT_S, reconnect
 from .rows import named_rows
 from .schema import migrate_schema
 from .store_errors import server_of, translate_failures
@@ -221,6 +222,8 @@ class PostgresDatabase:
             timeout=self._wait_s,
             open=True,
             configure=_configure,
+            reconnect_timeout=RECONNECT_S,
+            reconnect_failed=reconnect,
             kwargs=self._options(),
         )
         weakref.finalize(self, _close, pool, self._pid)  # also when the process ends
