@@ -160,9 +160,9 @@ def _explain_empty(
     info = next(known, None)
     if filters and (info is None or info.documents):
         kind = "PDF" if filters["is_pdf"] else "page that is no PDF"
-        return f"No {kind} of {collection!r} shares a word with the question; try others."
+        return f"No {kind} of {collection!r} shares a word with the question; use other words."
     if info is None or info.documents:
-        return f"No passage of {collection!r} shares a word with the question; try others."
+        return f"No passage of {collection!r} shares a word with the question; use other words."
     parts = [f"{collection!r} holds no documents."]
     if info.waiting:
         waits = "1 page waits" if info.waiting == 1 else f"{info.waiting} pages wait"

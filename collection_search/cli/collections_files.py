@@ -60,7 +60,8 @@ def import_(
 ) -> None:
     """Read an exported collection; the file is checked before anything is stored.
 
-    Pages that the collection has already are replaced. An interrupted import can be repeated.
+    A page that the collection has with the same text stays as it is, one with another text is
+    replaced. An interrupted import can be repeated.
     """
     from ..contracts.collection import TenantScope
     from ..tools.portable.files import import_file

@@ -108,10 +108,10 @@ def _unreviewed_line(asked: AskedAgain) -> str:
 
     >>> from collection_search.contracts.refresh_report import AskedAgain
     >>> _unreviewed_line(AskedAgain(question="Which tea?", outcome="x", unreviewed=["a", "b"]))
-    "'Which tea?' has 2 pages that no review has approved: use 'run --review'."
+    "'Which tea?' has 2 pages that no review has approved; 'run --review' shows them."
     """
     count = f"{len(asked.unreviewed)} page{'' if len(asked.unreviewed) == 1 else 's'}"
-    return f"{asked.question!r} has {count} that no review has approved: use 'run --review'."
+    return f"{asked.question!r} has {count} that no review has approved; 'run --review' shows them."
 
 
 def _crawl_line(crawl: CrawledAgain) -> str:

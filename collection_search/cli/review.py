@@ -203,9 +203,13 @@ def _list(job: ReviewJob, collection: str | None) -> None:
     if gates:
         job.screen.line()
         now = time.time()
-        gate_id = next((gate.gate_id for gate in gates if not gate.is_overdue(now)), "--sweep")
-        job.screen.line("Next, decide one:" if gate_id != "--sweep" else "Next, apply the policy:")
-        job.screen.line(f"  {shell_command('review', gate_id, **job.options)}")
+        gate = next((gate for gate in gates if not gate.is_overdue(now)), None)
+        job.screen.line("Next, decide one:" if gate else "Next, apply the policy:")
+        options = dict(job.options)
+        if gate and gate.host == "server" and job.is_local:
+            options["server"] = "ADDRESS"
+        command = shell_command("review", gate.gate_id if gate else "--sweep", **options)
+        job.screen.line(f"  {command}")
     else:
         job.screen.note("No review is open.")
 

@@ -174,6 +174,8 @@ def _refuse_conflicts(*, review: bool, auto_ingest: bool, no_wait: bool, max_rou
             "--review and --no-wait exclude each other: 'collection-search review' ingests what is"
             " approved, and waits for it."
         )
+    if no_wait and not auto_ingest:
+        raise InputError("--no-wait goes with --auto-ingest: without it nothing is ingested.")
     if max_rounds and not review:
         raise InputError("--max-rounds goes with --review.")
 

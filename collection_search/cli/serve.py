@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..context import SearchContext
     from ..settings import Settings
 
-STOPPED: Final = "Stopped. Runs that were under way go on at the next start."
+STOPPED: Final = "Stopped. Runs under way, if there are any, go on at the next start."
 SHUTDOWN_S: Final = 5
 """How long open requests may take to end."""
 _SERVER: Final = f"{__name__.rpartition('.cli')[0]}.server"

@@ -9,7 +9,7 @@ from ..text.loose_keys import similar_keys
 from ..text.urls import url_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ..contracts.collection import (
         Chunk,
@@ -195,6 +195,14 @@ class CollectionStore(Protocol):
         The pages that were deleted one by one are the store's own; those that the question brings
         again are no longer among them. With `keeps_choices`, as after a refresh, they stay deleted,
         a review stays in force, and of a reviewed question no page counts that was not approved.
+        A question that was reviewed or asked anew since then keeps that result.
+        """
+        ...
+
+    def amend_question(self, scope: TenantScope, question: str, facts: Mapping[str, Any]) -> bool:
+        """Store these fields of a question's record, and leave the others; False if it is unknown.
+
+        Its times stay.
         """
         ...
 

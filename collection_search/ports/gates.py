@@ -65,7 +65,8 @@ class GateStore(Protocol):
     def threads(self, tenant_id: str, collection: str | None = None) -> list[str]:
         """Return the `thread_id` of each gate, sorted, each once, of a tenant or a collection.
 
-        Withdrawn gates count: the checkpoints of their runs are there until they are deleted too.
+        Withdrawn gates count here and in the figures of a deletion: the checkpoints of their runs
+        are there until they are deleted too.
         With a collection, a run that has come to a gate of another one since then is left out.
 
         A deletion of the tenant or the collection deletes the gates: read the threads before it to

@@ -51,7 +51,7 @@ def missing_room(path: Path, used_bytes: int) -> str | None:
             return (
                 f"The database {path} was not compacted: that needs"
                 f" {bytes_needed / 1e6:,.1f} MB in {folder}, where {free / 1e6:,.1f} MB are free."
-                " Nothing was changed. Make room there; SQLITE_TMPDIR names another folder for"
+                " It is as it was. Make room there; SQLITE_TMPDIR names another folder for"
                 " the temporary copy."
             )
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ..contracts.collection import Deleted, TenantScope
@@ -13,7 +14,7 @@ from .public_arguments import context_for, validate_arguments
 from .spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from ..context import SearchContext
     from ..contracts.collection import Compaction
@@ -134,20 +135,35 @@ purge = blocking(apurge, "purge")
 async def acompact_store(context: SearchContext) -> Compaction:
     """Give the free space of the collections' database to the system; return its sizes.
 
-    Interrupted deletions are finished first. The databases of answers, of a server's runs and of
-    paused runs follow, whose sizes are not counted. `compact_store` blocks, `acompact_store` is its
+    The databases of answers, of a server's runs and of paused runs come first; their sizes are not
+    counted. Interrupted deletions are finished. `compact_store` blocks, `acompact_store` is its
     coroutine. Raises ConfigError, and StoreError when the disk has no room for the copy that a
-    database of an earlier version needs.
+    database needs, after the others have been compacted.
     """
     store = await context.storage()
+    failures: list[StoreError] = []
+    for compact in await _other_compactions(context):
+        try:
+            await compact()
+        except StoreError as error:
+            failures.append(error)
     done = await offload(store.collections.compact)
-    settings = context.using()
-    if (runs := await _opened_runs(context)) is not None:
-        await offload(runs.compact)
-    await (await adapter_of(settings, "checkpoints", settings.engine)).compact()
-    if context.usage_store is None:  # that of a host is its own matter
-        await offload((await adapter_of(settings, "usage", settings.engine)).compact)
+    if failures:
+        raise failures[0]
     return done
+
+
+async def _other_compactions(context: SearchContext) -> list[Callable[[], Awaitable[None]]]:
+    """Return what compacts the databases beside the collections, the smallest first."""
+    settings = context.using()
+    found: list[Callable[[], Awaitable[None]]] = []
+    if context.usage_store is None:  # that of a host is its own matter
+        usage = await adapter_of(settings, "usage", settings.engine)
+        found.append(partial(offload, usage.compact))
+    if (runs := await _opened_runs(context)) is not None:
+        found.append(partial(offload, runs.compact))
+    checkpoints = await adapter_of(settings, "checkpoints", settings.engine)
+    return [*found, checkpoints.compact]
 
 
 compact_store = blocking(acompact_store, "compact_store")

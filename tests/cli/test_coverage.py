@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.scripted_world import QUESTION
 
 from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.cli.shared.coverage_report import MissingPages, coverage_steps
 from collection_search.contracts.collection import QuestionRecord, TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 
@@ -61,6 +62,13 @@ def test_a_gap_ends_with_3_and_the_command_that_closes_it(command: Invoke) -> No
     assert "Next, to close the gaps:\n" in ended.out
     last = ended.out.splitlines()[-1]
     assert last == f"  collection-search run '{SOUP}' --auto-ingest --collection py"
+
+
+def test_what_another_question_was_searched_for_is_not_proposed() -> None:
+    gap: Any = {"gaps": ["b"], "next_queries": ["b", "b guide"], "searched": ["a"], "queries": []}
+    other: Any = {"gaps": [], "next_queries": [], "searched": ["B"], "queries": []}
+    lines = coverage_steps([gap, other], MissingPages([], 0), collection="py", tenant=None)
+    assert [line.split("'")[1] for line in list(lines)[1:]] == ["b guide"]
 
 
 @pytest.mark.slow

@@ -91,6 +91,9 @@ def test_review_and_auto_ingest_exclude_each_other(run: Invoke) -> None:
     assert ended.code == 2
     assert "--review and --auto-ingest exclude each other" in ended.err
     assert run("--max-rounds", "1").code == 2
+    ended = run("--no-wait")
+    assert ended.code == 2
+    assert "--no-wait goes with --auto-ingest" in ended.err
 
 
 def test_review_and_no_wait_exclude_each_other(run: Invoke) -> None:

@@ -92,6 +92,21 @@ def test_what_a_review_has_rejected_does_not_come(settings: Settings) -> None:
     assert {document.url for document in documents_of(context)} == before
 
 
+def test_a_rejected_page_of_a_search_without_ranking_stays_out(settings: Settings) -> None:
+    """An earlier version stored the question; each refresh obeys the review of it."""
+    pages = [told(f"{n}", n) for n in range(4)]
+    context = SearchContext(settings=settings, provider=ScriptedAdapter(pages[:1]))
+    searched(context)
+    context = context.model_copy(update={"provider": ScriptedAdapter(pages)})
+    reviews, gate_id = begin_review(context)
+    reviews.decide(gate_id, {"status": "rejected"})
+    collections = run_blocking(context.storage()).collections
+    (record,) = collections.questions(SCOPE)
+    collections.remember_question(SCOPE, record.model_copy(update={"is_reviewed": None}))
+    for _ in range(2):
+        assert refresh("tea", context=context).new == []
+
+
 @pytest.mark.parametrize("is_reviewed", [False, True])
 def test_reviews_tell_of_questions_that_an_earlier_version_stored(
     settings: Settings, *, is_reviewed: bool

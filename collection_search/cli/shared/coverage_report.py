@@ -11,7 +11,7 @@ from .failed_pages import format_unstored
 from .next_steps import shell_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from ...contracts.collection import QuestionRecord
     from ...contracts.coverage import Coverage, Evidence, QueryCoverage, UnstoredPage
@@ -83,6 +83,10 @@ def format_missing(coverage: Coverage, missing: MissingPages, *, width: int) -> 
         yield ""
 
 
+def _unknown(queries: Sequence[str], known: Collection[str]) -> list[str]:
+    return [query for query in queries if query.casefold() not in known]
+
+
 def coverage_steps(
     found: Sequence[Coverage],
     missing: MissingPages,
@@ -90,10 +94,16 @@ def coverage_steps(
     collection: str,
     tenant: str | None,
 ) -> Iterator[str]:
-    """Yield the commands that close the gaps, one for each, and those that ingest the pages."""
+    """Yield the commands that close the gaps, one for each, and those that ingest the pages.
+
+    What one of the questions was searched for is not proposed for another one.
+    """
     where = {"collection": collection, "tenant": tenant}
+    known = {query.casefold() for coverage in found for query in coverage["searched"]}
     queries = [
-        query for coverage in found for query in coverage["next_queries"][: len(coverage["gaps"])]
+        query
+        for coverage in found
+        for query in _unknown(coverage["next_queries"], known)[: len(coverage["gaps"])]
     ]
     if queries:
         yield "Next, to close the gaps:"

@@ -11,7 +11,7 @@ INTERRUPTED: Final = "Interrupted."
 NOT_BEGUN: Final = "Interrupted before the search began. Nothing was searched or stored."
 PAID: Final = "Interrupted. Nothing was stored; 'collection-search costs' tells what was paid."
 ACCEPTED: Final = (
-    "Interrupted. Nothing is lost: what was accepted waits in the ledger, and"
+    "Interrupted. Nothing is lost: what was accepted, if anything, waits in the ledger, and"
     " 'collection-search worker' goes on with it."
 )
 UNCHANGED: Final = "Interrupted. Nothing was changed."

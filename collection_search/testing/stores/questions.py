@@ -48,6 +48,43 @@ class QuestionsContract(StoreContract):
         (record,) = self.store.collections.questions(MINE)
         assert (record.removed, record.url_keys) == ([], [key])
 
+    def test_a_deleted_page_of_a_reviewed_question_stays_deleted(self) -> None:
+        """A refresh that knows of no review may not undo that it was deleted."""
+        remember, page = self.store.collections.remember_question, document("a")
+        keys = [page.url_key, "example.com/b"]
+        reviewed = QuestionRecord(question="Which tea?", url_keys=keys, is_reviewed=True)
+        remember(MINE, reviewed)
+        self.store.collections.replace_document(MINE, page, chunks("tea"))
+        self.store.collections.delete_document(MINE, page.url_key)
+        for is_reviewed in (False, True):
+            again = reviewed.model_copy(update={"is_reviewed": is_reviewed})
+            remember(MINE, again, keeps_choices=True)
+            (record,) = self.store.collections.questions(MINE)
+            assert (record.removed, record.url_keys) == ([page.url_key], ["example.com/b"])
+            assert record.is_reviewed
+
+    def test_a_question_that_is_asked_anew_keeps_its_result(self) -> None:
+        """A refresh that began when it was reviewed does not make it reviewed again."""
+        remember = self.store.collections.remember_question
+        remember(MINE, QuestionRecord(question="Which tea?", url_keys=["a"], is_reviewed=False))
+        late = QuestionRecord(question="Which tea?", url_keys=["b"], is_reviewed=True)
+        remember(MINE, late, keeps_choices=True)
+        (record,) = self.store.collections.questions(MINE)
+        assert (record.url_keys, record.is_reviewed) == (["a"], False)
+
+    def test_a_fact_is_stored_beside_the_others(self) -> None:
+        """What somebody else has stored meanwhile stays, and so do the times."""
+        amend = self.store.collections.amend_question
+        assert not amend(MINE, "Which tea?", {"is_reviewed": True})
+        asked = QuestionRecord(question="Which tea?", url_keys=["a"], is_reviewed=False)
+        self.store.collections.remember_question(MINE, asked)
+        (before,) = self.store.collections.questions(MINE)
+        self.clock.advance(60)
+        assert not amend(THEIRS, "Which tea?", {"is_reviewed": True})
+        assert amend(MINE, "Which tea?", {"is_reviewed": True})
+        (record,) = self.store.collections.questions(MINE)
+        assert record == before.model_copy(update={"is_reviewed": True})
+
     def test_pages_that_are_deleted_at_once_are_all_remembered(self) -> None:
         """By each question, in their order; what was not there is not."""
         for question in ("Which tea?", "Why?"):

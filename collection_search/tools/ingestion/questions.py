@@ -59,13 +59,9 @@ async def record_review(context: SearchContext, scope: TenantScope, question: st
 async def _note(
     context: SearchContext, scope: TenantScope, question: str, facts: Mapping[str, Any]
 ) -> None:
-    """Store these facts with a question, if it is remembered; what people chose stays."""
-    record = await find_record(context, scope, question)
-    if record is not None:
-        store = await context.storage()
-        noted = record.model_copy(update=facts)
-        remember = store.collections.remember_question
-        await offload(remember, scope, noted, keeps_choices=True)
+    """Store these facts with a question, if it is remembered; all else stays."""
+    store = await context.storage()
+    await offload(store.collections.amend_question, scope, question, facts)
 
 
 def choose_pages(

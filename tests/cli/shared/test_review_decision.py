@@ -54,6 +54,11 @@ def test_ranges_give_the_numbers_that_they_were_made_of(chosen: set[int]) -> Non
     assert parse_choice(text, count=COUNT, visible=range(1, COUNT + 1)) == sorted(chosen)
 
 
+def test_a_range_in_the_wrong_order_is_told_in_the_right_one() -> None:
+    with pytest.raises(InputError, match="write 1-3"):
+        parse_choice("3-1", count=COUNT, visible=range(1, COUNT + 1))
+
+
 @given(st.text(), st.integers(0, COUNT))
 def test_any_text_gives_existing_numbers_or_an_input_error(text: str, count: int) -> None:
     """Nothing else is raised, and no number outside the list is returned."""

@@ -9,7 +9,18 @@ from ....text.headings import heading_mark, trimmed, write_headings
 
 _UNDERLINED: Final = 0.6
 """Least part of a title that its underline has the length of."""
-_FRONT_MATTER = re.compile(r"\A---\n(?:.*\n){0,200}?---\n")
+_FRONT_MATTER = re.compile(
+    r"""\A(?:---[ \t]*\n(?=["'\w][^:\n]*:(?:[ \t]|\n))
+            (?P<yaml>(?:(?:["'\w][^:\n]*:|[ \t]+\S|-[ \t]|\#).*\n|[ \t]*\n){1,200}?)
+            (?:---|\.\.\.)[ \t]*\n
+          | \+\+\+[ \t]*\n(?P<toml>(?:.*\n){0,200}?)\+\+\+[ \t]*\n)""",
+    re.VERBOSE,
+)
+"""Facts about a file before its text; what stands between two rules is none."""
+_TITLE: Final = re.compile(
+    r"""^title[ \t]*[:=][ \t]*(?P<quote>["']?)(?P<title>[^\n]*?)(?P=quote)[ \t]*$""", re.MULTILINE
+)
+_BEGINS_WITH_HEADING: Final = re.compile(r"\s*(?:\#[ \t]|[^\n]+\n=+[ \t]*$)", re.MULTILINE)
 _CODE = re.compile(
     r"""^\ {0,3}(?P<fence>```++|~~~++).*\n(?P<block>(?:.*\n)*?)(?:\ {0,3}(?P=fence)[`~]*\ *$|\Z)
         | (?<!`)(?P<ticks>`+)(?!`)(?P<inline>.{1,300}?)(?<!`)(?P=ticks)(?!`)""",
@@ -55,10 +66,14 @@ _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 def markdown_text(text: str) -> str:
     r"""Return the text without markup but headings, without images, link targets and HTML.
 
+    Of front matter the title is kept, as the heading of a text that does not begin with one.
+
     >>> markdown_text("Use\n===\n\nSee **the** [docs](https://a.org) and `x*y*z`.")
     '# Use\n\nSee the docs and x*y*z.'
+    >>> markdown_text("---\ntitle: Tea\n---\nBrew it.")
+    '# Tea\n\nBrew it.'
     """
-    text = _FRONT_MATTER.sub("", _unified(text))
+    text = _with_title(_unified(text))
     parts: list[str] = []
     position = 0
     for code in _CODE.finditer(text):
@@ -101,6 +116,16 @@ def _with_marks(text: str, outermost: int = 1) -> str:
         return f"{heading_mark(level)}{title}"
 
     return _RST_HEADING.sub(marked, text)
+
+
+def _with_title(text: str) -> str:
+    """Return the text without its front matter, whose title becomes a heading."""
+    if not (front := _FRONT_MATTER.match(text)):
+        return text
+    title, body = _TITLE.search(front[0]), text[front.end() :]
+    if not title or not title["title"].strip() or _BEGINS_WITH_HEADING.match(body):
+        return body
+    return f"# {title['title'].strip()}\n\n{body}"
 
 
 def _unified(text: str) -> str:

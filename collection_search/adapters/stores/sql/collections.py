@@ -13,7 +13,7 @@ from . import addresses, crawls, documents, listing, questions, reembedding
 from .collection_ids import ensure_id, find_id, require_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ....contracts.collection import (
         Chunk,
@@ -169,6 +169,11 @@ class SQLCollections:
             questions.remember_question(
                 connection, collection, record, self._clock(), keeps_choices=keeps_choices
             )
+
+    def amend_question(self, scope: TenantScope, question: str, facts: Mapping[str, Any]) -> bool:
+        """Store these fields of a question beside the others; False when it is not known."""
+        with self._database.write(scope) as connection:
+            return questions.amend_question(connection, find_id(connection, scope), question, facts)
 
     def questions(self, scope: TenantScope) -> list[QuestionRecord]:
         """Return the collection's questions, the first asked first."""

@@ -56,12 +56,6 @@ _WAITING: Final = """
     FROM gates WHERE tenant_id = :tenant AND state = 'open'
     AND (:collection IS NULL OR collection = :collection)
 """
-_WAITS_ELSEWHERE: Final = """EXISTS (
-    SELECT 1 FROM gates AS other WHERE other.tenant_id = gates.tenant_id
-        AND other.thread_id = gates.thread_id AND other.collection != gates.collection
-        AND other.state != 'closed'
-        AND (other.opened_at, other.id) > (gates.opened_at, gates.id))
-"""
 _OLDEST_FIRST: Final = " ORDER BY opened_at, id"
 _IS_WITHDRAWN: Final = "(gates.state = 'closed' AND gates.decision IS NULL)"
 """Such a row is kept for its thread alone, whose checkpoints are deleted with it."""
@@ -155,14 +149,19 @@ class SQLGates:
 
     def threads(self, tenant_id: str, collection: str | None = None) -> list[str]:
         """Return the threads of the tenant's gates, each once, in order of their names."""
+        threads: set[str] = set()
         with self._database.read(tenant_id) as connection:
             rows = connection.execute(
-                "SELECT DISTINCT thread_id FROM gates WHERE tenant_id = :tenant"
-                " AND thread_id IS NOT NULL AND (:collection IS NULL OR collection = :collection"
-                f" AND NOT {_WAITS_ELSEWHERE}) ORDER BY thread_id",
-                {"tenant": tenant_id, "collection": collection},
+                "SELECT thread_id, collection, state FROM gates WHERE tenant_id = ?"
+                f" AND thread_id IS NOT NULL{_OLDEST_FIRST}",
+                (tenant_id,),
             )
-            return [row["thread_id"] for row in rows]
+            for row in rows:
+                if collection in (None, row["collection"]):
+                    threads.add(row["thread_id"])
+                elif row["state"] != "closed":  # the run has gone on to another collection
+                    threads.discard(row["thread_id"])
+        return sorted(threads)
 
     def decide(self, tenant_id: str, gate_id: str, review: Review) -> Gate:
         """Store the decision of an open gate in one compare-and-set, and return the gate."""

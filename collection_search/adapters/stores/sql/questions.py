@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ....contracts.collection import QuestionRecord
 from ....text.clean import to_unicode
 from .documents import to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .connection import Connection
 
 _TIMES: Final = {"first_asked_at", "last_asked_at"}
@@ -35,8 +37,9 @@ def remember_question(
         before = QuestionRecord(**json.loads(found["record"]))
         if keeps_choices:
             record = _with_choices(record, before)
-        removed = [key for key in before.removed if key not in record.url_keys]
-        record = record.model_copy(update={"removed": removed})
+        else:
+            removed = [key for key in before.removed if key not in record.url_keys]
+            record = record.model_copy(update={"removed": removed})
     connection.execute(
         "INSERT INTO questions (collection_id, question, record, first_asked_at, last_asked_at)"
         " VALUES (:collection, :question, :record, :now, :now)"
@@ -47,16 +50,35 @@ def remember_question(
 
 
 def _with_choices(record: QuestionRecord, before: QuestionRecord) -> QuestionRecord:
-    """Return the new result without what a deletion or a review since then has excluded."""
-    if before.is_reviewed and not record.is_reviewed:
-        return before
-    keys = record.url_keys
-    if record.is_reviewed:
+    """Return the new result without what a deletion or a review since then has excluded.
+
+    A question that was reviewed since then, or asked anew without a review, keeps its own result.
+    """
+    is_other = before.is_reviewed is not None and before.is_reviewed != bool(record.is_reviewed)
+    kept = before if is_other else record
+    keys = kept.url_keys
+    if kept.is_reviewed:
         approved = dict.fromkeys(key for key in keys if key in before.url_keys)
         keys = list(approved | dict.fromkeys(before.url_keys))
-    return record.model_copy(
-        update={"url_keys": [key for key in keys if key not in before.removed]}
+    left = [key for key in keys if key not in before.removed]
+    return kept.model_copy(update={"url_keys": left, "removed": before.removed})
+
+
+def amend_question(
+    connection: Connection, collection: int | None, question: str, facts: Mapping[str, Any]
+) -> bool:
+    """Store these fields of a question beside the others; False when it is not known."""
+    of = {"collection": collection, "question": to_unicode(question)}
+    found = connection.execute(_FIND, of).fetchone()
+    if found is None:
+        return False
+    record = QuestionRecord(**json.loads(found["record"])).model_copy(update=dict(facts))
+    connection.execute(
+        "UPDATE questions SET record = :record"
+        " WHERE collection_id = :collection AND question = :question",
+        of | {"record": to_json(record.model_dump(mode="json", exclude=_TIMES))},
     )
+    return True
 
 
 def list_questions(connection: Connection, collection: int | None) -> list[QuestionRecord]:
