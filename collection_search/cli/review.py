@@ -36,7 +36,7 @@ from .shared.review_decision import (
 )
 from .shared.review_file import read_decision, write_review
 from .shared.review_host import open_host
-from .shared.review_outcome import format_review
+from .shared.review_outcome import LEFT_TO_SERVER, format_review
 from .shared.review_view import format_reviews, list_review
 from .shared.terminal import Screen
 
@@ -115,10 +115,10 @@ def review(
 ) -> None:
     """List, show and decide the runs that wait for a person.
 
-    After the decision the run goes on here, to its end or to the next review. Provider, model,
-    embeddings and ceiling are for its further searches. Exit codes: 0 decided, or still open; 2 a
-    wrong or late answer, which changes nothing; 3 the collection does not answer every query; 5
-    pages were not ingested.
+    After the decision the run goes on here, to its end or to the next review; that of
+    `collection-search serve` goes on there. Provider, model, embeddings and ceiling are for its
+    further searches. Exit codes: 0 decided, or still open; 2 a wrong or late answer, which changes
+    nothing; 3 the collection does not answer every query; 5 pages were not ingested.
     """
     context = search_context(
         provider=provider,
@@ -218,14 +218,21 @@ def _sweep(job: ReviewJob) -> None:
     gates, left = asyncio.run(_swept(job))
     if job.screen.as_json:
         rows: list[dict[str, Any]] = [
-            {"gate_id": gate.gate_id, "collection": gate.collection, "review": gate.decision}
+            {
+                "gate_id": gate.gate_id,
+                "collection": gate.collection,
+                "review": gate.decision,
+                "left_to_server": job.is_served(gate),
+            }
             for gate in gates
         ]
         job.screen.json({"swept": rows, "left": [gate.gate_id for gate in left]})
         return
     for gate in gates:
         job.screen.line(f"{gate.gate_id}  {gate.collection}  {format_review(gate.decision)}")
-        if job.is_local and gate.decision["status"] != "rejected":
+        if job.is_served(gate):
+            job.screen.line(f"  {LEFT_TO_SERVER}")
+        elif job.is_local and gate.decision["status"] != "rejected":
             where = {"collection": gate.collection, "tenant": gate.tenant_id}
             job.screen.line(f"  what was not stored: {shell_command('ingest', 'failed', **where)}")
             asked = shell_command("ask", gate.question, **where)

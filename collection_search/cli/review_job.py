@@ -14,7 +14,13 @@ from .shared.failed_pages import warn_of_failed
 from .shared.next_steps import shell_command
 from .shared.pipeline_view import Pipeline
 from .shared.preparation import prepare_provider
-from .shared.review_outcome import format_outcome, format_review, review_steps, review_verdict
+from .shared.review_outcome import (
+    LEFT_TO_SERVER,
+    format_outcome,
+    format_review,
+    review_steps,
+    review_verdict,
+)
 from .shared.review_questions import ask_decision, is_interactive
 from .shared.review_view import (
     TITLE_COLUMN,
@@ -121,14 +127,23 @@ class ReviewJob:
             return ExitCode.DONE
         failed: Sequence[UningestedPage] = ()
         with release_on_interrupt(self.context):
-            if self.is_local and answer.status != "rejected":
+            goes_on_here = self.is_local and not self.is_served(gate)
+            if goes_on_here and answer.status != "rejected":
                 self._prepare(gate)
             output = asyncio.run(self._decided(gate, answer.model_dump()))
-            if self.is_local and (output["coverage"] or {}).get("ingestion") is None:
+            if output.get("left_to_server"):
+                return self._tell_left(output)
+            if goes_on_here and (output["coverage"] or {}).get("ingestion") is None:
                 output["ingestion"], failed = follow_ingestion(
                     output["ingestion"], self.context, self.screen
                 )
         return self._tell(output, gate, failed)
+
+    def is_served(self, gate: Gate) -> bool:
+        """Return whether `collection-search serve` goes on with the run, and not this command."""
+        from ..tools.served_runs import is_served
+
+        return self.is_local and asyncio.run(is_served(self.context, gate))
 
     def _prepare(self, gate: Gate) -> None:
         """Build what the run still needs, so that its errors come before the decision."""
@@ -140,6 +155,14 @@ class ReviewJob:
     async def _decided(self, gate: Gate, answer: Mapping[str, Any]) -> dict[str, Any]:
         with Pipeline(self.screen) as pipeline:
             return dict(await self.host.adecide(gate.gate_id, answer, on_event=pipeline.show))
+
+    def _tell_left(self, output: Mapping[str, Any]) -> ExitCode:
+        if self.screen.as_json:
+            self.screen.json(output)
+        else:
+            self.screen.line(format_review(output["review"]))
+            self.screen.line(LEFT_TO_SERVER)
+        return ExitCode.DONE
 
     def _tell(
         self, output: Mapping[str, Any], gate: Gate, failed: Sequence[UningestedPage]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NotRequired, cast
 
 from ..context import SearchContext
 from ..contracts.inputs import ReviewInput
@@ -24,6 +24,7 @@ from ..tools.reviews import (
     settle_review,
     validate_decision,
 )
+from ..tools.served_runs import is_served
 from .collection_search import REVIEW_NAME, build_graph, output_of
 from .validating_graph import validate_input
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.types import StateSnapshot
 
-    from ..contracts.review import Gate
+    from ..contracts.review import Gate, Review
     from ..contracts.state import CollectionSearchState
     from ..ports import GateStore
 
@@ -61,6 +62,8 @@ class ReviewResult(CollectionReviewOutput):
     thread_id: str
     request: ReviewRequest | None
     """What a person is asked, while the outcome is `review_pending`."""
+    left_to_server: NotRequired[bool]
+    """True where the review is decided, and the server that began the run goes on with it."""
 
 
 class CollectionReviewGraph:
@@ -133,14 +136,30 @@ class CollectionReviewGraph:
         """Decide an open gate, resume its run to its end or next gate, and return the output.
 
         `decision` has the fields of `ReviewDecision`; the status `pending` leaves the gate open, or
-        after the deadline has its policy applied. Raises InputError, and changes nothing, for an
+        after the deadline has its policy applied. A run of `collection-search serve` goes on in
+        the server, and `left_to_server` says so. Raises InputError, and changes nothing, for an
         unknown gate, a decision that is not valid, one after the deadline, a gate at which its run
         does not wait any more, and a gate that was decided before: the message says by whom.
         """
+        gate = await self.agate(gate_id)
+        if await is_served(self.context, gate):
+            return await self._leave_to_server(gate, decision, approver)
         decided = await self.asettle(gate_id, decision, approver=approver)
         if decided.state != "open":
             return await self._finish(decided, on_event)
         return _result(str(decided.thread_id), await self._require_state(decided))
+
+    async def _leave_to_server(
+        self, gate: Gate, decision: Mapping[str, Any], approver: str | None
+    ) -> ReviewResult:
+        """Decide the gate of a server's run, and return the output that the run has so far."""
+        state = await self._require_state(gate)  # the server may delete it after the decision
+        result = _result(str(gate.thread_id), state)
+        decided = await self.asettle(gate.gate_id, decision, approver=approver)
+        if decided.state == "open":
+            return result
+        review = cast("Review", decided.decision)
+        return {**result, "review": review, "request": None, "left_to_server": True}
 
     async def asettle(
         self, gate_id: str, decision: Mapping[str, Any], *, approver: str | None = None
@@ -179,21 +198,25 @@ class CollectionReviewGraph:
         return run_blocking(self.asweep())
 
     async def asweep(self, resume: Resume | None = None) -> list[Gate]:
-        """Apply the policy of every gate whose deadline has passed; return the gates resumed.
+        """Apply the policy of every gate whose deadline has passed; return these gates.
 
         Runs that were decided but did not end, since their process died, are resumed as well. Gates
         of all tenants count whose runs are in these checkpoints; a LangGraph server's runs are not.
-        A run that fails is logged, and the others are resumed all the same. A host's `resume` gets
-        each decided gate first, and returns whether it resumes the run by itself.
+        Those of `collection-search serve` are resumed by the server alone. A run that fails is
+        logged, and the others are resumed all the same. A host's `resume` gets each decided gate
+        first, and returns whether it resumes the run by itself.
         """
         store, swept = await self._gate_store(), []
         for gate in await offload(store.unfinished):
             context = self.context.model_copy(update={"tenant_id": gate.tenant_id})
             owner = CollectionReviewGraph(context, checkpointer=self._checkpointer)
             try:
+                is_left = resume is None and await is_served(context, gate)
+                if is_left and gate.state != "open":
+                    continue
                 state = await owner._state_of(gate)
                 if state and (decided := await owner._decide_overdue(gate, state, store)):
-                    if resume is None or not await resume(decided):
+                    if not is_left and not (resume and await resume(decided)):
                         await owner._finish(decided, None)
                     swept.append(decided)
             except Exception as error:  # noqa: BLE001 - a run may fail in a host's adapter

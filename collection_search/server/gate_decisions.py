@@ -104,7 +104,8 @@ async def _decide_elsewhere(
     task = tasks.begin(work, name=f"run of {gate.gate_id}")
     either: set[asyncio.Future[Any]] = {task, begun}
     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-    return await task if task.done() else None
+    output = await task if task.done() else None
+    return None if output and output.get("left_to_server") else output
 
 
 async def _stored_gate(gate_id: str, caller: Caller, base: SearchContext) -> Gate | None:

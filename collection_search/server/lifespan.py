@@ -98,10 +98,14 @@ async def _sweep(manager: RunManager, engine: IngestionEngine | None) -> None:
 
 
 async def _watch_runs(manager: RunManager) -> None:
-    """Keep the lease on this server's runs, and take over those that other servers left."""
+    """Keep the lease on this server's runs, and go on with those that nobody executes.
+
+    Other servers have left them, or another program has decided their gates.
+    """
     while True:
         await _attempt("lease", manager.tasks.renew())
         await _attempt("runs of ended processes", manager.tasks.recover())
+        await _attempt("decided reviews", manager.resume_decided())
         await asyncio.sleep(RENEW_S)
 
 

@@ -11,6 +11,7 @@ from ..ports.collections import find_page, require_collection
 from ..runtime.concurrency import blocking, offload
 from ..settings.adapter_factory import adapter_of
 from .public_arguments import context_for, validate_arguments
+from .served_runs import open_served_runs
 from .spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ..context import SearchContext
     from ..contracts.collection import Compaction
     from ..ports import Storage
-    from ..ports.run_store import RunStore
     from ..ports.usage import UsageStore
 
 
@@ -160,7 +160,7 @@ async def _other_compactions(context: SearchContext) -> list[Callable[[], Awaita
     if context.usage_store is None:  # that of a host is its own matter
         usage = await adapter_of(settings, "usage", settings.engine)
         found.append(partial(offload, usage.compact))
-    if (runs := await _opened_runs(context)) is not None:
+    if (runs := await open_served_runs(context)) is not None:
         found.append(partial(offload, runs.compact))
     checkpoints = await adapter_of(settings, "checkpoints", settings.engine)
     return [*found, checkpoints.compact]
@@ -181,7 +181,7 @@ async def _delete_served(
     context: SearchContext, tenant_id: str, collection: str | None = None
 ) -> int:
     """Delete the runs of a server of the data folder with their checkpoints; return how many."""
-    if (runs := await _opened_runs(context)) is None:
+    if (runs := await open_served_runs(context)) is None:
         return 0
     known = await offload(runs.runs, tenant_id, limit=_ALL_RUNS)
     ids = [run.run_id for run in known if collection in (None, run.collection)]
@@ -189,15 +189,6 @@ async def _delete_served(
     deleted = await offload(runs.delete, tenant_id, collection=collection)
     await _delete_runs(context, deleted)  # what was written meanwhile
     return len(deleted)
-
-
-async def _opened_runs(context: SearchContext) -> RunStore | None:
-    """Return the runs of a server, None where there never was one."""
-    settings = context.using()
-    if settings.engine == "sqlite" and not await offload(settings.runs_path.exists):
-        return None
-    runs: RunStore = await adapter_of(settings, "runs", settings.engine)
-    return runs
 
 
 async def _opened(

@@ -14,6 +14,7 @@ from support.served_runs import API, Served, served
 from support.waiting import wait_until_async
 
 from collection_search.contracts.server_run import ServerRun
+from collection_search.errors import InputError
 from collection_search.settings.provider_access import ProviderAccess
 from collection_search.testing.provider_server import ProviderServer
 from collection_search.tools.ingestion.ownership import this_process
@@ -144,6 +145,68 @@ async def test_the_deadline_decides(world: ReviewWorld) -> None:
         end = await server.end_of(run["run_id"])
         assert end["output"]["review"]["decided_by"] == "deadline"
         assert world.ingested()
+
+
+@pytest.mark.slow
+async def test_a_decision_of_another_program_is_carried_out_soon(world: ReviewWorld) -> None:
+    """The program leaves the run to the server, whose next look at its runs goes on with it."""
+    async with served(world.context) as server:
+        run = await waiting_run(server)
+        decided = await world.facade().adecide(run["gate_id"], {"status": "approved"})
+        assert (decided["left_to_server"], decided["request"]) == (True, None)
+        assert decided["review"] is not None
+        assert decided["review"]["status"] == "approved"
+        await reach(server, run["run_id"], "done")
+        end = await server.end_of(run["run_id"])
+        assert end["output"]["review"] == decided["review"]
+        assert len(world.ingested()) == len(set(world.ingested())) > 0
+        assert world.store.gates.unfinished() == []
+
+
+@pytest.mark.parametrize("by", ["person", "sweep"])
+async def test_a_decision_without_a_server_waits_for_its_next_start(
+    world: ReviewWorld, by: str
+) -> None:
+    """Neither the decision nor a sweep executes the run, however long it takes."""
+    async with served(world.context) as before:
+        run = await waiting_run(before)
+    if by == "person":
+        decided = await world.facade().adecide(run["gate_id"], {"status": "approved"})
+        assert decided["left_to_server"]
+    else:
+        world.clock.advance(2 * DAY_S)
+        assert [gate.gate_id for gate in await world.facade().asweep()] == [run["gate_id"]]
+    world.clock.advance(2 * DAY_S)
+    assert await world.facade().asweep() == []
+    assert world.ingested() == []
+    async with served(world.context) as after:
+        await reach(after, run["run_id"], "done")
+        assert world.ingested()
+        assert world.store.gates.unfinished() == []
+
+
+async def test_a_run_that_waits_at_another_gate_is_not_resumed(world: ReviewWorld) -> None:
+    """A decision counts for its own gate alone, and only for the runs of a server."""
+    async with served(world.context) as server:
+        run = await waiting_run(server)
+        gate = world.store.gates.get("local", run["gate_id"])
+        assert gate is not None
+        assert await server.runs.tasks.resume(replace(gate, gate_id="gate-before"))
+        assert not await server.runs.tasks.resume(replace(gate, thread_id="review-elsewhere"))
+        assert (await server.show(run["run_id"]))["status"] == "waiting"
+
+
+async def test_an_open_gate_of_a_server_is_checked_as_any_other(world: ReviewWorld) -> None:
+    """A wrong decision changes nothing, and `pending` leaves the gate open."""
+    async with served(world.context) as server:
+        run = await waiting_run(server)
+        wrong = {"status": "partial", "approved_urls": ["https://x.example/"]}
+        with pytest.raises(InputError, match="approved_urls"):
+            await world.facade().adecide(run["gate_id"], wrong)
+        left = await world.facade().adecide(run["gate_id"], {"status": "pending"})
+        assert "left_to_server" not in left
+        assert left["request"] is not None
+        assert (await server.show(run["run_id"]))["status"] == "waiting"
 
 
 async def test_a_new_server_goes_on(world: ReviewWorld) -> None:

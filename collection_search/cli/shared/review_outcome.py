@@ -13,6 +13,10 @@ from .run_exit_code import exit_verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+LEFT_TO_SERVER: Final = (
+    "The decision is stored. The run belongs to 'collection-search serve', which goes on with it:"
+    " within seconds if it is running, else at its next start."
+)
 _BY: Final = {"deadline": "the deadline", "threshold": "the threshold"}
 
 

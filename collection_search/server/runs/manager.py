@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,6 +11,7 @@ from ...contracts.server_run import ServerRun
 from ...graphs.collection_review import CollectionReviewGraph
 from ...graphs.validating_graph import validate_input
 from ...runtime.concurrency import offload
+from ...runtime.failure_log import log_failure
 from ...text.question_mask import QuestionMask
 from ...tools.ingestion.ownership import this_process
 from .caller_choices import read_choices, read_run_choices
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from ...contracts.review import Gate
     from ...contracts.server_run import RunGraph
     from ...ports.run_store import RunStore
+
+logger = logging.getLogger(__name__)
 
 _INPUTS: Final = {"collection_search": SearchInput, "collection_review": ReviewInput}
 
@@ -118,7 +122,18 @@ class RunManager:
 
     async def sweep_gates(self) -> None:
         """Apply the deadlines of gates, and resume runs whose decision nobody carried out."""
+        await self.resume_decided()
         await self._facade(None).asweep(self.tasks.resume)
+
+    async def resume_decided(self) -> None:
+        """Go on with the runs that wait, and whose gates were decided by another program."""
+        store = (await self._base.storage()).gates
+        for gate in await offload(store.unfinished, state="decided"):
+            try:
+                if not self.tasks.is_executing(str(gate.thread_id)):
+                    await self.tasks.resume(gate)
+            except Exception as error:  # noqa: BLE001 - the other runs do not wait for this one
+                log_failure(logger, f"The run of {gate.gate_id} could not be resumed", error)
 
     async def close(self) -> None:
         """Stop all runs; the next server on the data folder resumes them."""

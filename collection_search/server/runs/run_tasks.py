@@ -63,6 +63,10 @@ class RunTasks:
         """Return whether the run waits for its turn."""
         return self._turns.is_waiting(run.run_id)
 
+    def is_executing(self, run_id: str) -> bool:
+        """Return whether a task of this process executes the run, or stores its end."""
+        return run_id in self._tasks
+
     async def start(
         self, run: ServerRun, given: Mapping[str, Any], context: SearchContext
     ) -> ServerRun:
@@ -80,13 +84,16 @@ class RunTasks:
     async def resume(self, gate: Gate) -> bool:
         """Go on with the run of a decided gate; False where it is no run of a server.
 
-        A run that has not come to wait yet goes on as soon as it does.
+        A run that has not come to wait yet goes on as soon as it does. One that has gone on, or
+        waits at another gate, is not changed.
         """
         change: RunChange = {"status": "running", "owner": self._owner, "gate_id": gate.gate_id}
         async with self._lock_of(str(gate.thread_id)):
             run = await offload(self._store.get, gate.tenant_id, str(gate.thread_id))
             if run is None:
                 return False
+            if run.status == "waiting" and run.gate_id != gate.gate_id:
+                return True
             if await self._change(run, change, expected={"waiting"}):
                 resumed = replace(run, owner=self._owner, status="running", gate_id=gate.gate_id)
                 self._begin(Execution(resumed))

@@ -138,5 +138,7 @@ class GateListingContract(StoreContract):
         self.clock.advance(HOUR_S)
         assert self._names(gates.unfinished()) == ["approve", "keep", "theirs"]
         assert self._names(gates.unfinished(THEIRS.tenant_id)) == ["theirs"]
+        assert self._names(gates.unfinished(state="decided")) == ["keep"]
+        assert self._names(gates.unfinished(state="open")) == ["approve", "theirs"]
         gates.close(MINE.tenant_id, "keep")
         assert self._names(gates.unfinished(MINE.tenant_id)) == ["approve"]

@@ -1,0 +1,35 @@
+"""Runs of `collection-search serve`, as other programs on its data folder see them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..runtime.concurrency import offload
+from ..settings.adapter_factory import adapter_of
+
+if TYPE_CHECKING:
+    from ..context import SearchContext
+    from ..contracts.review import Gate
+    from ..ports.run_store import RunStore
+
+
+async def open_served_runs(context: SearchContext) -> RunStore | None:
+    """Return the runs of a server, None where there never was one. Raises ConfigError, StoreError.
+
+    Nothing is created.
+    """
+    settings = context.using()
+    if settings.engine == "sqlite" and not await offload(settings.runs_path.exists):
+        return None
+    runs: RunStore = await adapter_of(settings, "runs", settings.engine)
+    return runs
+
+
+async def is_served(context: SearchContext, gate: Gate) -> bool:
+    """Return whether a server executes the run of this gate. Raises ConfigError, StoreError.
+
+    The server need not be running: its next start goes on with the run.
+    """
+    if gate.thread_id is None or (runs := await open_served_runs(context)) is None:
+        return False
+    return await offload(runs.get, gate.tenant_id, gate.thread_id) is not None
