@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from ...contracts.criteria import MAX_CRITERIA, PageCriteria, UnclearPages, normalize_criteria
+from ...contracts.criteria import PageCriteria, UnclearPages
 from ...errors import CollectionSearchError, CostLimitReached, IngestError, InputError
 from ...runtime.concurrency import compute
 from ..spending.plan_cache import named_model
 from ..spending.run_spendings import open_account
 from .judge import Judge, require_judge
 from .page_batches import JUDGED_CHARS, text_to_judge
-from .verdicts import is_denied, weigh_verdicts
+from .verdicts import is_denied, named_criteria, weigh_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,13 +48,7 @@ def criteria_on_page(
         return None
     if is_staged and told.get("judged") == "page":
         return None
-    verdicts = told.get("verdicts")
-    rows = verdicts if isinstance(verdicts, list) else []
-    given = [row.get("criterion") for row in rows[:MAX_CRITERIA] if isinstance(row, dict)]
-    try:
-        criteria = normalize_criteria([one for one in given if isinstance(one, str)])
-    except ValueError:
-        return None  # written by somebody else: a run has normalized its criteria
+    criteria = named_criteria(told)
     unclear = told.get("unclear")
     chosen = unclear if unclear in get_args(UnclearPages) else "refuse"
     return (criteria, cast("UnclearPages", chosen)) if criteria else None

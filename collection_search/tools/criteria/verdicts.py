@@ -7,7 +7,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
-from ...contracts.criteria import CriterionAnswer, CriterionVerdict, PageCriteria
+from ...contracts.criteria import (
+    MAX_CRITERIA,
+    CriterionAnswer,
+    CriterionVerdict,
+    PageCriteria,
+    normalize_criteria,
+)
 from ...text.clean import excerpt, to_unicode
 from ...text.untrusted import neutralize_line
 
@@ -188,6 +194,23 @@ def weigh_verdicts(
 def is_denied(verdicts: Sequence[CriterionVerdict]) -> bool:
     """Return whether a verdict is "no": the page is refused, whatever the others are."""
     return any(one["verdict"] == "no" for one in verdicts)
+
+
+def named_criteria(told: Mapping[str, Any]) -> list[str]:
+    """Return the criteria that the stored verdicts about a page name; none that a run cannot have.
+
+    >>> named_criteria({"verdicts": [{"criterion": "It is hot", "verdict": "yes"}]})
+    ['It is hot']
+    >>> named_criteria({"verdicts": "yes"})
+    []
+    """
+    verdicts = told.get("verdicts")
+    rows = verdicts if isinstance(verdicts, list) else []
+    given = [row.get("criterion") for row in rows[:MAX_CRITERIA] if isinstance(row, dict)]
+    try:
+        return normalize_criteria([one for one in given if isinstance(one, str)])
+    except ValueError:
+        return []  # written by somebody else: a run has normalized its criteria
 
 
 def _against(verdict: CriterionVerdict) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...contracts.page_choice import PageChoice
 from ...runtime.concurrency import offload
 from ...text.urls import url_key
+from ..criteria.verdicts import named_criteria
 from .questions import build_choice, find_record
 
 if TYPE_CHECKING:
@@ -44,24 +45,39 @@ async def fit_request(
 
 
 def _as_approved(item: IngestionItem, known: Mapping[str, Any]) -> IngestionItem | None:
-    """Return the page with the approval that it is stored with; None where it is refused."""
+    """Return the page with the approval that it is stored with; None where it is refused.
+
+    An approval in spite of criteria counts for these criteria only. It is kept as it is stored
+    while they do not refuse the page.
+    """
     refused, approvers = _overruling(item.provenance), _overruling(known)
+    if _has_other_criteria(item.provenance, known):
+        approvers.pop("criteria", None)
     if refused.keys() - approvers.keys():
         return None
     facts = {name: known[name] for name in _KEPT & known.keys()}
     for name, approver in approvers.items():
-        verdict = item.provenance.get(name)
-        facts[name] = known[name]
-        if isinstance(verdict, Mapping):
-            facts[name] = {**verdict, "overruled_by": approver}
+        is_refused = name in refused
+        facts[name] = (
+            {**item.provenance[name], "overruled_by": approver} if is_refused else known[name]
+        )
     return replace(item, provenance={**item.provenance, **facts})
 
 
+def _has_other_criteria(provenance: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
+    """Return whether a page was judged by other criteria than those that it is stored with."""
+    told, stored = (one.get("criteria") for one in (provenance, known))
+    if not isinstance(told, Mapping) or not isinstance(stored, Mapping):
+        return False
+    names, before = ({n.casefold() for n in named_criteria(one)} for one in (told, stored))
+    return names != before or not names
+
+
 def _overruling(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return who took a page in spite of the criteria or the rules, by these."""
+    """Return who took a page in spite of the criteria or the rules that refuse it, by these."""
     refusals = {name: provenance.get(name) for name in ("criteria", "rules")}
     return {
         name: refusal["overruled_by"]
         for name, refusal in refusals.items()
-        if isinstance(refusal, Mapping) and "overruled_by" in refusal
+        if isinstance(refusal, Mapping) and refusal.get("refused") and "overruled_by" in refusal
     }
