@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from support.judging_model import JudgingModel
 from support.scripted_world import QUESTION
 from support.told_pages import SCOPE, begin_review, documents_of
@@ -15,6 +16,8 @@ from collection_search.testing import ScriptedAdapter, ScriptedAnswerModel, Scri
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+pytestmark = pytest.mark.slow
 
 OTHER_QUESTION = "How do I set a timeout for an asyncio task?"
 PRICE, GERMAN = ["It names: price"], ["It names: german"]
