@@ -7,6 +7,7 @@ CollectionSearchError
   - InvalidQueryError                      nothing to search for
   - ArrowSyntaxError                       an arrow command is not written as it should be
   - UnknownCollectionError                 the tenant has no collection of this name
+  - AlreadyDecidedError                    the review is not open any more
 + ConfigError (ValueError)                 a name, key, file or folder of the settings is wrong
   - MissingExtraError (ImportError)        an optional package is not installed
 + SearchProviderError (RuntimeError)       a search provider failed
@@ -83,6 +84,10 @@ class InvalidUrlError(InputError):
 
 class InvalidQueryError(InputError):
     """The query is empty or has search operators only."""
+
+
+class AlreadyDecidedError(InputError):
+    """The review is not open any more: another answer to it was first, and nothing was changed."""
 
 
 class ArrowSyntaxError(InputError):

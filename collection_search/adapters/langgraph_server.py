@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ..contracts.review import GATE_NODE, Gate, ReviewRequest
 from ..contracts.state import CollectionReviewOutput
-from ..errors import ConfigError, IngestError, InputError
+from ..errors import AlreadyDecidedError, ConfigError, IngestError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -88,9 +88,10 @@ class ServerReviews:
         """Resume the run of an open gate with a decision, and return the run's output.
 
         The result has the keys of `ReviewResult`. `approver` is the decision's own unless it names
-        one; a server with authentication takes the user instead. Raises InputError for an unknown
-        gate, for a decision that the server refuses, and where another answer was first;
-        IngestError for a run that fails afterwards.
+        one; a server with authentication takes the user instead. Raises InputError for a decision
+        that the server refuses; AlreadyDecidedError where another answer was first, and for an
+        unknown gate, since a server keeps no decided one; IngestError for a run that fails
+        afterwards.
         """
         answer = dict(decision)
         if approver is not None and answer.get("approver") is None:
@@ -124,7 +125,7 @@ class ServerReviews:
         async for asked in _open_gates(client):
             if asked.gate.gate_id == gate_id:
                 return asked
-        raise InputError(
+        raise AlreadyDecidedError(
             f"The server {self.address} has no open review {gate_id!r}: it was decided, or it is"
             " another server's or user's."
         )
@@ -158,7 +159,7 @@ class ServerReviews:
         output = _output(await client.threads.get_state(thread_id), thread_id)
         # A server ignores the answer to an interrupt that is no more: then the node does not run.
         if not is_decided and answer["status"] != "pending":
-            raise InputError(_describe_lost(asked.gate, output["review"]))
+            raise AlreadyDecidedError(_describe_lost(asked.gate, output["review"]))
         return output
 
     @asynccontextmanager
@@ -189,7 +190,7 @@ class ServerReviews:
                 " COLLECTION_SEARCH_SERVER_TOKEN, or give the header that it expects by --header."
             )
         if status == _CONFLICT:
-            return InputError(
+            return AlreadyDecidedError(
                 "Another answer to this review is being processed (HTTP 409), so yours was not"
                 " used. List the reviews again to see what was decided."
             )

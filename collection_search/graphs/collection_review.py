@@ -11,7 +11,7 @@ from ..context import SearchContext
 from ..contracts.inputs import ReviewInput
 from ..contracts.review import GATE_NODE, ReviewRequest
 from ..contracts.state import CollectionReviewOutput
-from ..errors import InputError
+from ..errors import AlreadyDecidedError, InputError
 from ..nodes.review_candidates import asks_for
 from ..runtime.concurrency import offload, run_blocking
 from ..settings.adapter_factory import adapter_of
@@ -139,7 +139,8 @@ class CollectionReviewGraph:
         after the deadline has its policy applied. A run of `collection-search serve` goes on in
         the server, and `left_to_server` says so. Raises InputError, and changes nothing, for an
         unknown gate, a decision that is not valid, one after the deadline, a gate at which its run
-        does not wait any more, and a gate that was decided before: the message says by whom.
+        does not wait any more, and a gate that was decided before: that is an AlreadyDecidedError,
+        whose message says by whom.
         """
         gate = await self.agate(gate_id)
         if await is_served(self.context, gate):
@@ -190,7 +191,7 @@ class CollectionReviewGraph:
             )
         decided = await offload(store.decide, gate.tenant_id, gate_id, review)
         if not decided.is_new_decision:
-            raise InputError(describe_decided(decided))
+            raise AlreadyDecidedError(describe_decided(decided))
         return decided
 
     def sweep(self) -> list[Gate]:

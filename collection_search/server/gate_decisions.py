@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, NamedTuple
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fastapi import HTTPException
 
 from ..contracts.review import GATE_NODE
-from ..errors import InputError
+from ..errors import AlreadyDecidedError, InputError
 from ..graphs.collection_review import CollectionReviewGraph
 from ..runtime.concurrency import offload
-from ..tools.reviews import describe_decided, is_repeated, validate_decision
+from ..tools.reviews import is_repeated, validate_decision
 from .opened import context_of
 from .runs.views import view_run
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from .access import Caller
     from .app_tasks import AppTasks
     from .runs.manager import RunManager
+
+_WRITTEN_S: Final = 5.0
+"""Within this time a LangGraph server writes a decision that it has begun to process."""
+_LOOK_S: Final = 0.05
 
 
 class DecidedGate(NamedTuple):
@@ -74,12 +79,13 @@ async def decide_gate(
             if run is not None:
                 return DecidedGate(None, run=view_run(run, is_queued=runs.tasks.is_queued(run)))
         return DecidedGate(await _decide_elsewhere(gate, decision, caller, base, tasks))
-    except InputError as error:
-        stored = await _stored_gate(gate.gate_id, caller, base)
-        is_same = stored is not None and is_repeated(stored, answer, approver=caller.user)
-        if stored is None or not is_same or str(error) != describe_decided(stored):
+    except AlreadyDecidedError as error:
+        stored = await _decided_meanwhile(gate, caller, base)
+        if stored is None or not is_repeated(stored, answer, approver=caller.user):
             raise HTTPException(409, str(error)) from error
         return await _as_decided(stored, runs)  # the same came twice at once
+    except InputError as error:
+        raise HTTPException(409, str(error)) from error
 
 
 async def _decide_elsewhere(
@@ -111,6 +117,20 @@ async def _decide_elsewhere(
 async def _stored_gate(gate_id: str, caller: Caller, base: SearchContext) -> Gate | None:
     gates = (await context_of(base, caller).storage()).gates
     return await offload(gates.get, caller.tenant, gate_id)
+
+
+async def _decided_meanwhile(gate: Gate, caller: Caller, base: SearchContext) -> Gate | None:
+    """Return the gate as it is stored, with the decision that was first.
+
+    A LangGraph server refuses a second answer before it has written the first one. So the decision
+    about such a gate is waited for, but not for long: the gate may still be open.
+    """
+    until = time.monotonic() + (_WRITTEN_S if gate.host == "server" else 0.0)
+    stored = await _stored_gate(gate.gate_id, caller, base)
+    while stored is not None and stored.state == "open" and time.monotonic() < until:
+        await asyncio.sleep(_LOOK_S)
+        stored = await _stored_gate(gate.gate_id, caller, base)
+    return stored
 
 
 async def _as_decided(gate: Gate, runs: RunManager | None) -> DecidedGate:

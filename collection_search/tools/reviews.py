@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from ..contracts.review import Review, ReviewDecision, ReviewRequest
-from ..errors import InputError, InvalidUrlError
+from ..errors import AlreadyDecidedError, InputError, InvalidUrlError
 from ..text.loose_keys import find_similar
 from ..text.problems import describe_problems
 from ..text.timestamps import iso_time
@@ -256,10 +256,10 @@ def require_gate(store: GateStore, tenant_id: str, gate_id: str) -> Gate:
 
 
 def require_open_gate(store: GateStore, tenant_id: str, gate_id: str) -> Gate:
-    """Return an open gate. Blocks. Raises InputError."""
+    """Return an open gate. Blocks. Raises InputError, AlreadyDecidedError for a decided one."""
     gate = require_gate(store, tenant_id, gate_id)
     if gate.state != "open":
-        raise InputError(describe_decided(gate))
+        raise AlreadyDecidedError(describe_decided(gate))
     return gate
 
 

@@ -10,7 +10,7 @@ from aiohttp.test_utils import TestServer
 from support.ports import closed_port
 
 from collection_search.adapters.langgraph_server import ServerReviews
-from collection_search.errors import ConfigError, IngestError, InputError
+from collection_search.errors import AlreadyDecidedError, ConfigError, IngestError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -136,7 +136,7 @@ async def test_no_key_of_the_surroundings_is_sent(
         ("search", 401, ConfigError, "COLLECTION_SEARCH_SERVER_TOKEN"),
         ("search", 403, ConfigError, "does not accept this caller"),
         ("search", 404, InputError, "HTTP 404"),
-        ("stream", 409, InputError, "yours was not used"),
+        ("stream", 409, AlreadyDecidedError, "yours was not used"),
         ("stream", 422, InputError, "HTTP 422"),
         ("state", 500, InputError, "HTTP 500"),
     ],
@@ -171,7 +171,7 @@ async def test_a_caller_who_may_not_read_a_thread_is_told(server: Server) -> Non
 
 async def test_an_unknown_gate(server: Server) -> None:
     """Nothing is sent for it."""
-    with pytest.raises(InputError, match="has no open review 'gate-2'"):
+    with pytest.raises(AlreadyDecidedError, match="has no open review 'gate-2'"):
         await ServerReviews(server.url).adecide("gate-2", {"status": "rejected"})
     assert server.resumed == []
 
@@ -197,7 +197,7 @@ async def test_an_unknown_gate(server: Server) -> None:
             IngestError,
             "failed on the server",
         ),
-        ([], InputError, "Yours was not used"),
+        ([], AlreadyDecidedError, "Yours was not used"),
     ],
 )
 async def test_how_a_run_ends(

@@ -18,7 +18,13 @@ from typing_extensions import TypedDict
 from collection_search import SearchContext, build_graph
 from collection_search.adapters.checkpoints.sqlite import SQLiteCheckpoints
 from collection_search.contracts.review import DeadlinePolicy, ReviewStatus
-from collection_search.errors import ConfigError, IngestError, InputError, SearchProviderUnavailable
+from collection_search.errors import (
+    AlreadyDecidedError,
+    ConfigError,
+    IngestError,
+    InputError,
+    SearchProviderUnavailable,
+)
 from collection_search.graphs.collection_review import CollectionReviewGraph
 from collection_search.graphs.collection_search import DORMANT
 from collection_search.graphs.research_agent import graph as research_agent
@@ -383,7 +389,7 @@ def test_of_two_answers_at_once_one_wins_and_the_other_is_told(world: ReviewWorl
         try:
             result = await world.facade().adecide(gate_id, {"status": status}, approver=approver)
             ends.append((approver, result["review"]["approver"]))  # type: ignore[index]
-        except InputError as error:
+        except AlreadyDecidedError as error:
             ends.append((approver, str(error)))
 
     async def both() -> None:
@@ -820,7 +826,7 @@ async def test_who_is_second_is_told_who_was_first(
         return state._replace(next=())
 
     monkeypatch.setattr(facade, "_require_state", overtaken)
-    with pytest.raises(InputError, match="decided already: approved by ann"):
+    with pytest.raises(AlreadyDecidedError, match="decided already: approved by ann"):
         await facade.adecide(gate_id, {"status": "rejected"})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -61,3 +62,23 @@ async def test_a_review_of_the_server_is_decided_in_its_page(
         wait_until(lambda: len(stored()) == len(urls))
         assert sorted(stored()) == sorted(urls)
     assert "BlockingError" not in server.log.read_text()
+
+
+async def test_the_same_decision_twice_at_once_is_one(server: Server) -> None:
+    """Each is accepted, whichever of them the server refuses; another decision is not."""
+    given = {"question": QUESTION, "collection_scope": "twice"}
+    async with (
+        get_client(url=server.url, api_key=None) as client,
+        httpx.AsyncClient(base_url=f"{server.url}/app/api", timeout=120) as api,
+    ):
+        thread = await client.threads.create()
+        await client.runs.wait(thread["thread_id"], GRAPH, input=given)
+        (listed,) = (await api.get("/gates", params={"collection": "twice"})).json()["gates"]
+        path, sent = f"/gates/{listed['gate_id']}/decision", {"status": "rejected"}
+        answers = await asyncio.gather(*(api.post(path, json=sent) for _ in range(3)))
+        refused = await api.post(path, json={"status": "approved"})
+    assert [answer.status_code for answer in answers] == [202] * 3, [one.text for one in answers]
+    assert {answer.json()["review"]["decided_at"] for answer in answers} == {
+        answers[0].json()["review"]["decided_at"]
+    }
+    assert refused.status_code == 409
