@@ -12,6 +12,11 @@ class PageChoice(NamedTuple):
     """None where nobody has chosen: all may come."""
     removed: frozenset[str] = frozenset()
 
+    @property
+    def is_reviewed(self) -> bool:
+        """Whether a review has chosen the pages of the question that is asked again."""
+        return self.approved is not None
+
     def allows(self, url_key: str) -> bool:
         """Return whether a page may come.
 

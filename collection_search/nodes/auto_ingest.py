@@ -47,7 +47,7 @@ async def auto_ingest(state: CollectionSearchState, run: StageRun) -> IngestUpda
     except Exception as error:  # noqa: BLE001 - a host's trigger may raise anything
         return end_without_ingestion(state, run, "auto_ingest_trigger_failed", error)
     keys = [item.url_key for item in request.items]
-    record = build_record(state, keys, is_reviewed=_is_reviewed(run))
+    record = build_record(state, keys, is_reviewed=run.context.page_choice.is_reviewed)
     await record_question(run.context, request.scope, record)
     return {
         "ingestion": build_receipt(
@@ -70,16 +70,12 @@ async def auto_ingest(state: CollectionSearchState, run: StageRun) -> IngestUpda
     }
 
 
-def _is_reviewed(run: StageRun) -> bool:
-    """Return whether a review has chosen the pages of the question that is asked again."""
-    return run.context.page_choice.approved is not None
-
-
 async def _request(
     state: CollectionSearchState, run: StageRun, selection: Selection
 ) -> IngestionRequest:
     """Return the request. Raises QualityThresholdError where no page is left, StoreError."""
-    shared = run_provenance(run, approved_by="review" if _is_reviewed(run) else "auto_ingest")
+    is_reviewed = run.context.page_choice.is_reviewed
+    shared = run_provenance(run, approved_by="review" if is_reviewed else "auto_ingest")
     shared |= {"question": state["question"], "threshold": selection.threshold}
     results = [state["results"][index] for index in selection.positions]
     items = ranked_items(results, state["candidates"], shared)
@@ -96,7 +92,7 @@ def _select(state: CollectionSearchState, wanted: Threshold, choice: PageChoice)
     """Return the results to ingest. Raises QualityThresholdError where there are none."""
     results = state["results"]
     allowed = [n for n, result in enumerate(results) if choice.allows(url_key(result["url"]))]
-    if choice.approved is not None:  # whatever their scores
+    if choice.is_reviewed:  # whatever their scores
         if not allowed:
             raise QualityThresholdError("no page that was approved for this question was found")
         return Selection(allowed, threshold=0.0, fallback_used=False)

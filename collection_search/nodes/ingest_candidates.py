@@ -43,7 +43,7 @@ async def ingest_candidates(state: IngestionState, run: StageRun) -> StartUpdate
             auto_ingest_top_k=state["max_results"],
             is_pdf=state.get("is_pdf"),
             url_keys=[item.url_key for item in request.items],
-            is_reviewed=run.context.page_choice.approved is not None,
+            is_reviewed=run.context.page_choice.is_reviewed,
         )
         await record_question(run.context, request.scope, record)
     return {

@@ -154,7 +154,7 @@ async def acompact_store(context: SearchContext) -> Compaction:
 
 
 async def _other_compactions(context: SearchContext) -> list[Callable[[], Awaitable[None]]]:
-    """Return what compacts the databases beside the collections, the smallest first."""
+    """Return what compacts the databases beside the collections."""
     settings = context.using()
     found: list[Callable[[], Awaitable[None]]] = []
     if context.usage_store is None:  # that of a host is its own matter

@@ -121,8 +121,7 @@ class PostgresServer:
             try:
                 self._process.wait(5)
             except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+                self.kill()
 
     @property
     def _data(self) -> Path:

@@ -122,7 +122,6 @@ class RunManager:
 
     async def sweep_gates(self) -> None:
         """Apply the deadlines of gates, and resume runs whose decision nobody carried out."""
-        await self.resume_decided()
         await self._facade(None).asweep(self.tasks.resume)
 
     async def resume_decided(self) -> None:

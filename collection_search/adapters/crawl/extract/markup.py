@@ -9,11 +9,11 @@ from ....text.headings import heading_mark, trimmed, write_headings
 
 _UNDERLINED: Final = 0.6
 """Least part of a title that its underline has the length of."""
-_FRONT_MATTER = re.compile(
+_FRONT_MATTER: Final = re.compile(
     r"""\A(?:---[ \t]*\n(?=["'\w][^:\n]*:(?:[ \t]|\n))
-            (?P<yaml>(?:(?:["'\w][^:\n]*:|[ \t]+\S|-[ \t]|\#).*\n|[ \t]*\n){1,200}?)
+            (?:(?:["'\w][^:\n]*:|[ \t]+\S|-[ \t]|\#).*\n|[ \t]*\n){1,200}?
             (?:---|\.\.\.)[ \t]*\n
-          | \+\+\+[ \t]*\n(?P<toml>(?:.*\n){0,200}?)\+\+\+[ \t]*\n)""",
+          | \+\+\+[ \t]*\n(?:.*\n){0,200}?\+\+\+[ \t]*\n)""",
     re.VERBOSE,
 )
 """Facts about a file before its text; what stands between two rules is none."""

@@ -33,8 +33,7 @@ def remember_question(
     Pages that were deleted stay so, but for those that somebody's question has brought again.
     """
     of = {"collection": collection, "question": to_unicode(record.question), "now": now}
-    if found := connection.execute(_FIND, of).fetchone():
-        before = QuestionRecord(**json.loads(found["record"]))
+    if before := _find(connection, of):
         if keeps_choices:
             record = _with_choices(record, before)
         else:
@@ -45,7 +44,7 @@ def remember_question(
         " VALUES (:collection, :question, :record, :now, :now)"
         " ON CONFLICT (collection_id, question) DO UPDATE SET"
         " record = excluded.record, last_asked_at = excluded.last_asked_at",
-        of | {"record": to_json(record.model_dump(mode="json", exclude=_TIMES))},
+        of | {"record": _to_json(record)},
     )
 
 
@@ -69,16 +68,25 @@ def amend_question(
 ) -> bool:
     """Store these fields of a question beside the others; False when it is not known."""
     of = {"collection": collection, "question": to_unicode(question)}
-    found = connection.execute(_FIND, of).fetchone()
-    if found is None:
+    if (before := _find(connection, of)) is None:
         return False
-    record = QuestionRecord(**json.loads(found["record"])).model_copy(update=dict(facts))
+    record = before.model_copy(update=dict(facts))
     connection.execute(
         "UPDATE questions SET record = :record"
         " WHERE collection_id = :collection AND question = :question",
-        of | {"record": to_json(record.model_dump(mode="json", exclude=_TIMES))},
+        of | {"record": _to_json(record)},
     )
     return True
+
+
+def _find(connection: Connection, of: Mapping[str, Any]) -> QuestionRecord | None:
+    """Return what is stored of a question, without its times."""
+    found = connection.execute(_FIND, of).fetchone()
+    return QuestionRecord(**json.loads(found["record"])) if found else None
+
+
+def _to_json(record: QuestionRecord) -> str:
+    return to_json(record.model_dump(mode="json", exclude=_TIMES))
 
 
 def list_questions(connection: Connection, collection: int | None) -> list[QuestionRecord]:
