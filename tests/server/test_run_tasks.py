@@ -168,6 +168,10 @@ async def test_a_server_that_was_paused_gives_up_what_it_lost(
     paused = servers.start()
     run_id = await begin(paused)
     await adapter.called.wait()
+    # all events so far are stored: else the write of one is what learns of the loss
+    await wait_until_async(
+        lambda: any("k_parallel" in one.data for one in servers.store.events("local", run_id))
+    )
     run = servers.store.get("local", run_id)
     assert run is not None
     elsewhere = "another-host:1:abc/def"

@@ -256,7 +256,7 @@ class RunTasks:
     async def _leave(self, run: ServerRun) -> None:
         """Clean up after a run that was ended or deleted by another one."""
         found = await offload(self._store.get, run.tenant_id, run.run_id)
-        logger.info("The run %s was ended elsewhere.", run.run_id)
+        logger.info("The run %s was ended or taken over elsewhere.", run.run_id)
         if found is None or (not found.is_active and found.owner == self._owner):
             await self._ends.clean(run)
 

@@ -26,6 +26,10 @@ MAX_SIZE: Final = 1 << 14
 _LENGTH: Final = 127.0
 """Length of a coded vector: none of its numbers is larger."""
 _LARGEST: Final = 32767.0
+_SHORT: Final = 1e-20
+"""A square below which float32 loses digits, or all of them."""
+_NOTHING: Final = 1e-37
+"""What a number is worth that is taken for zero: float32 may not hold its inverse."""
 _ROUNDING: Final = 1 / math.sqrt(12)
 """Standard deviation of a rounding by at most a half."""
 _DEVIATIONS: Final = 4.0
@@ -41,10 +45,10 @@ def encode(vectors: Vectors) -> tuple[Codes, Lengths]:
     ([[76, 0], [-102, 0]], [5.0, 0.0])
     """
     squares = np.einsum("ij,ij->i", vectors, vectors)
-    if not np.isfinite(squares).all():
+    if not ((squares > _SHORT) & (squares < np.inf)).all():
         squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
     lengths = np.sqrt(squares) / _LENGTH
-    scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    scale = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > _NOTHING)
     scaled = vectors * scale.astype(np.float32)[:, np.newaxis]
     codes = np.ascontiguousarray(np.rint(scaled, out=scaled).astype(np.int8).T)
     return codes, lengths.astype(np.float32)

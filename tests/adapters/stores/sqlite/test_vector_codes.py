@@ -50,3 +50,12 @@ def test_vectors_without_a_direction() -> None:
     codes, lengths = encode(vectors)
     assert codes.T.tolist() == [[0, 0], [127, 0]]
     assert lengths.tolist() == [0, pytest.approx(1e30 / 127)]
+
+
+@pytest.mark.parametrize(("length", "coded"), [(1e-30, 127), (1e-34, 127), (1e-37, 0)])
+def test_very_short_vectors_keep_their_direction(length: float, coded: int) -> None:
+    """Where float32 can hold the inverse of their length; shorter ones are like nothing."""
+    vectors = np.array([[length, 0], [0, 1]], dtype=np.float32)
+    codes, lengths = encode(vectors)
+    assert codes.T.tolist() == [[coded, 0], [0, 127]]
+    assert lengths.tolist() == pytest.approx([length / 127, 1 / 127])
