@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import uuid
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, NotRequired, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..context import SearchContext
 from ..contracts.inputs import ReviewInput
-from ..contracts.review import GATE_NODE, ReviewRequest
-from ..contracts.state import CollectionReviewOutput
 from ..errors import AlreadyDecidedError, InputError
-from ..nodes.review_candidates import asks_for
 from ..runtime.concurrency import offload, run_blocking
-from ..settings.adapter_factory import adapter_of
-from ..text.redaction import redact
 from ..tools.public_arguments import validate_arguments
 from ..tools.reviews import (
     describe_decided,
@@ -25,45 +18,26 @@ from ..tools.reviews import (
     validate_decision,
 )
 from ..tools.served_runs import is_served
-from .collection_search import REVIEW_NAME, build_graph, output_of
+from .collection_search import REVIEW_NAME, build_graph
+from .review_runs import ReviewRuns, result_of, waits_at
+from .review_sweep import sweep_reviews
 from .validating_graph import validate_input
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import Mapping
 
-    from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver
-    from langgraph.graph.state import CompiledStateGraph
     from langgraph.types import StateSnapshot
 
     from ..contracts.review import Gate, Review
-    from ..contracts.state import CollectionSearchState
     from ..ports import GateStore
-
-    OnEvent = Callable[[Any], None]
-    Resume = Callable[[Gate], Awaitable[bool]]
-
-logger = logging.getLogger(__name__)
+    from .review_runs import OnEvent, ReviewResult
+    from .review_sweep import Resume
 
 NAME: Final = REVIEW_NAME
-SPARE_S: Final = 300.0
-"""A decided run that has not ended this long after the limit of its coverage check is resumed by a
-sweep: its process died."""
 _WITHDRAWN: Final = "The review is withdrawn, and nothing else was changed."
-_REVIEWED: Final = frozenset(("ids", "started_at", "question", "collection_scope", "results"))
-"""What the state of a run has when a person is asked."""
 
 graph = build_graph(review=True)
-
-
-class ReviewResult(CollectionReviewOutput):
-    """The graph's output as the facade returns it."""
-
-    thread_id: str
-    request: ReviewRequest | None
-    """What a person is asked, while the outcome is `review_pending`."""
-    left_to_server: NotRequired[bool]
-    """True where the review is decided, and the server that began the run goes on with it."""
 
 
 class CollectionReviewGraph:
@@ -82,6 +56,7 @@ class CollectionReviewGraph:
         validate_arguments(context=context)
         self.context = context or SearchContext(workflow_id=NAME)
         self._checkpointer = checkpointer
+        self._runs = ReviewRuns(self.context, checkpointer)
 
     def run(self, state: Mapping[str, Any]) -> ReviewResult:
         """Return what `arun` returns. Blocks, inside a running event loop too."""
@@ -96,7 +71,7 @@ class CollectionReviewGraph:
         ConfigError, StoreError. A failing provider, model or ingestion is an outcome.
         """
         given = validate_input(ReviewInput, state).model_dump()
-        return await self._resume(f"review-{uuid.uuid4().hex}", given, on_event)
+        return await self._runs.begin(f"review-{uuid.uuid4().hex}", given, on_event)
 
     def gates(self, *, collection: str | None = None) -> list[Gate]:
         """Return what `agates` returns. Blocks."""
@@ -147,15 +122,15 @@ class CollectionReviewGraph:
             return await self._leave_to_server(gate, decision, approver)
         decided = await self.asettle(gate_id, decision, approver=approver)
         if decided.state != "open":
-            return await self._finish(decided, on_event)
-        return _result(str(decided.thread_id), await self._require_state(decided))
+            return await self._runs.finish(decided, on_event)
+        return result_of(str(decided.thread_id), await self._require_state(decided))
 
     async def _leave_to_server(
         self, gate: Gate, decision: Mapping[str, Any], approver: str | None
     ) -> ReviewResult:
         """Decide the gate of a server's run, and return the output that the run has so far."""
         state = await self._require_state(gate)  # the server may delete it after the decision
-        result = _result(str(gate.thread_id), state)
+        result = result_of(str(gate.thread_id), state)
         decided = await self.asettle(gate.gate_id, decision, approver=approver)
         if decided.state == "open":
             return result
@@ -172,9 +147,9 @@ class CollectionReviewGraph:
         gate, store = await self.agate(gate_id), await self._gate_store()
         answer = validate_decision(gate, decision)
         state = await self._require_state(gate)
-        if not _waits_at(gate, state):
+        if not waits_at(gate, state):
             await self.agate(gate_id)  # raises where somebody has decided it meanwhile
-            is_withdrawn = await self._withdraw(gate, state)
+            is_withdrawn = await self._runs.withdraw(gate, state)
             raise InputError(
                 f"The run of {gate_id} does not wait at this review any more: it has ended, or was"
                 f" changed and asks anew. {_WITHDRAWN if is_withdrawn else 'Nothing was changed.'}"
@@ -207,84 +182,11 @@ class CollectionReviewGraph:
         logged, and the others are resumed all the same. A host's `resume` gets each decided gate
         first, and returns whether it resumes the run by itself.
         """
-        store, swept = await self._gate_store(), []
-        for gate in await offload(store.unfinished):
-            context = self.context.model_copy(update={"tenant_id": gate.tenant_id})
-            owner = CollectionReviewGraph(context, checkpointer=self._checkpointer)
-            try:
-                is_left = resume is None and await is_served(context, gate)
-                if is_left and gate.state != "open":
-                    continue
-                state = await owner._state_of(gate)
-                if state and (decided := await owner._decide_overdue(gate, state, store)):
-                    if not is_left and not (resume and await resume(decided)):
-                        await owner._finish(decided, None)
-                    swept.append(decided)
-            except Exception as error:  # noqa: BLE001 - a run may fail in a host's adapter
-                logger.warning("the run of %s failed: %s", gate.gate_id, redact(str(error)))
-        return swept
-
-    async def _decide_overdue(
-        self, gate: Gate, state: StateSnapshot, store: GateStore
-    ) -> Gate | None:
-        """Return the gate whose run is to be resumed, decided; None where somebody else does it."""
-        now = await offload(store.now)
-        if gate.state != "open":
-            limit_s = self.context.using().coverage_timeout_s + SPARE_S
-            is_dead = gate.changed_at < now - limit_s
-            return gate if is_dead and await offload(store.take_over, gate) else None
-        review = settle_review(gate, None, approver=None, now=now)
-        if review is None:
-            return None
-        if not _waits_at(gate, state):
-            await self._withdraw(gate, state)
-            return None
-        decided = await offload(store.decide, gate.tenant_id, gate.gate_id, review)
-        return decided if decided.is_new_decision else None
-
-    async def _finish(self, gate: Gate, on_event: OnEvent | None) -> ReviewResult:
-        """Resume the run of a decided gate, and close the gate."""
-        return await self._resume(str(gate.thread_id), None, on_event, gate)
-
-    async def _resume(
-        self,
-        thread_id: str,
-        given: Mapping[str, Any] | None,
-        on_event: OnEvent | None,
-        gate: Gate | None = None,
-    ) -> ReviewResult:
-        """Run a thread, with `given` from its beginning, to its end or next gate."""
-        config = _config(thread_id)
-        async with self._compiled() as compiled:
-            events = compiled.astream(
-                given, config, context=self.context, stream_mode="custom", durability="sync"
-            )
-            async for event in events:
-                if on_event is not None:
-                    on_event(event)
-            result = _result(thread_id, await compiled.aget_state(config))
-            if gate is not None:
-                store = await self._gate_store()
-                await offload(store.close, gate.tenant_id, gate.gate_id)
-            if result["request"] is None and self._checkpointer is None:
-                await compiled.checkpointer.adelete_thread(thread_id)  # type: ignore[union-attr]
-        return result
-
-    async def _withdraw(self, gate: Gate, state: StateSnapshot) -> bool:
-        """Withdraw a gate at which its run does not wait; return whether that is certain.
-
-        Another run on a thread of this name may be another program's, and a run that is before the
-        gate may be about to come to it.
-        """
-        is_its_run = state.values["ids"]["run_id"] == gate.run_id
-        if not is_its_run or (state.next and GATE_NODE not in state.next):
-            return False
-        store = await self._gate_store()
-        return await offload(store.withdraw, gate.tenant_id, gate.gate_id)
+        return await sweep_reviews(self.context, self._checkpointer, resume)
 
     async def _require_state(self, gate: Gate) -> StateSnapshot:
         """Return the state of the gate's run. Raises InputError where it is not found here."""
-        if (state := await self._state_of(gate)) is not None:
+        if (state := await self._runs.find_state(gate)) is not None:
             return state
         await self.agate(gate.gate_id)  # raises where it was decided meanwhile
         raise InputError(
@@ -292,41 +194,5 @@ class CollectionReviewGraph:
             " where it runs: on its LangGraph server, or in the program that started it."
         )
 
-    async def _state_of(self, gate: Gate) -> StateSnapshot | None:
-        """Return the state of the gate's run; None where these checkpoints do not have it.
-
-        A thread of a host's graph has the host's state, and only that graph can go on with it.
-        """
-        if gate.host == "server" or gate.thread_id is None:
-            return None
-        async with self._compiled() as compiled:
-            state = await compiled.aget_state(_config(gate.thread_id))
-        return state if state.values.keys() >= _REVIEWED else None
-
     async def _gate_store(self) -> GateStore:
         return (await self.context.storage()).gates
-
-    @asynccontextmanager
-    async def _compiled(self) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
-        if self._checkpointer is not None:
-            yield build_graph(review=True, checkpointer=self._checkpointer)
-            return
-        settings = self.context.using()
-        checkpoints = await adapter_of(settings, "checkpoints", settings.engine)
-        async with checkpoints.open() as saver:
-            yield build_graph(review=True, checkpointer=saver)
-
-
-def _waits_at(gate: Gate, state: StateSnapshot) -> bool:
-    """Return whether the run waits at an open gate, or will as soon as it goes on."""
-    return GATE_NODE in state.next and asks_for(gate, cast("CollectionSearchState", state.values))
-
-
-def _config(thread_id: str) -> RunnableConfig:
-    return {"configurable": {"thread_id": thread_id}}
-
-
-def _result(thread_id: str, state: StateSnapshot) -> ReviewResult:
-    output: dict[str, Any] = dict(output_of(state.values, CollectionReviewOutput))
-    request = next((interrupt.value for interrupt in state.interrupts), None)
-    return {**output, "thread_id": thread_id, "request": request}  # type: ignore[typeddict-item]
