@@ -165,7 +165,10 @@ async def _wrong_request(request: Request, error: Exception) -> Response:
         return problem(
             415, _KINDS[415], "Send JSON, with the header Content-Type: application/json."
         )
-    found = [{**one, "loc": _place(one)} for one in problems]
+    if broken := next((one for one in problems if one["type"] == "json_invalid"), None):
+        said = f"{broken['ctx']['error']}, at character {broken['loc'][1]}"
+        return problem(400, _KINDS[400], f"The body is not valid JSON: {said}.")
+    found = [{**one, "loc": one["loc"][1:]} for one in problems]  # the first is: body, query ...
     fields = _fields(reword_problems(found))  # type: ignore[arg-type]
     said = "; ".join(f"{one['field']}: {one['message']}" for one in fields)
     return problem(422, "InputError", f"The request is not valid. {said}", fields=fields)
@@ -175,14 +178,6 @@ def _is_json(request: Request) -> bool:
     """Return whether the body is called JSON, by the types that FastAPI reads as such."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     return _JSON.fullmatch(kind) is not None
-
-
-def _place(problem: Mapping[str, Any]) -> tuple[int | str, ...]:
-    """Return the place in the request's input; a body that is no JSON has none."""
-    if problem["type"] == "json_invalid":
-        return ()
-    place: tuple[int | str, ...] = problem["loc"][1:]  # the first is: body, query ...
-    return place
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
