@@ -11,7 +11,7 @@ from ..errors import ConfigError, InputError
 from ..ports.description import read_info
 from . import PREFIX, registry
 from .adapter_factory import drop_key_holders, search_providers
-from .keyring import forget, read_key, variable_of
+from .keyring import clear_cache, read_key, variable_of
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -114,7 +114,7 @@ def renew_keys(settings: Settings) -> None:
 
     The settings stay the same object, so that stores and their workers go on. Blocks.
     """
-    forget()
+    clear_cache()
     settings.renew_stored_keys()
     drop_key_holders()
 

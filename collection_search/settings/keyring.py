@@ -137,7 +137,7 @@ def remove_key(home: Path, name: str) -> bool:
     return is_there
 
 
-def forget() -> None:
+def clear_cache() -> None:
     """Clear this process's cache of the keyring."""
     with _lock:
         _remembered.clear()

@@ -50,14 +50,14 @@ class MemoryKeyring(KeyringBackend):
             raise PasswordDeleteError(username)
 
     def __enter__(self) -> Self:
-        keys.forget()
+        keys.clear_cache()
         self._before: Any = keyring.core._keyring_backend  # noqa: SLF001 - asking would look for one
         keyring.set_keyring(self)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         keyring.core._keyring_backend = self._before  # noqa: SLF001
-        keys.forget()
+        keys.clear_cache()
 
     def _called(self, entry: str) -> None:
         self.calls.append(entry)

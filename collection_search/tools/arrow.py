@@ -21,7 +21,7 @@ from ..text.problems import list_problems, suggest
 from ..text.untrusted import fence
 from .failed_calls import describe_failure
 from .search.function_entry import limit_results
-from .search_texts import ARROW_HINT, arrow_reply
+from .search_texts import ARROW_HINT, format_arrow_reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,7 +164,7 @@ async def answer_arrow(service: WebSearchService, line: str) -> str:
     except (InputError, WebSearchError) as error:  # its words may be the provider's
         return f"Search failed: {describe_failure(error)}"
     is_deep = request.options.search_depth == "deep"
-    reply = fence(arrow_reply(response, deep=is_deep, hint=False))
+    reply = fence(format_arrow_reply(response, deep=is_deep, hint=False))
     return reply if is_deep or not response.results else f"{reply}\n{ARROW_HINT}"
 
 

@@ -37,7 +37,7 @@ from .search.function_entry import apply_entry
 from .search.service_response import service_response
 from .search.single_search import search_once
 from .search_summaries import summarize_results
-from .search_texts import full, listed
+from .search_texts import format_full, format_listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -137,7 +137,7 @@ async def call_web_search(
         return FunctionResult(told, output, is_error=True)
     if summarize is not None:
         shown = await summarize_results(shown, summarize)
-    write = full if is_deep and any(one.content for one in shown.results) else listed
+    write = format_full if is_deep and any(one.content for one in shown.results) else format_listed
     around = tokens_in([fence("")])
     left = None if total_tokens is None else max(total_tokens - around, 0)
     return FunctionResult(fence(write(shown, total_tokens=left)), output)

@@ -10,7 +10,7 @@ from ..text.untrusted import fence
 from .failed_calls import describe_failure
 from .function_specs import anthropic_tool
 from .search.function_entry import limit_results
-from .search_texts import injected
+from .search_texts import format_for_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,4 +43,4 @@ async def answer_tool(
         response = await service.asearch({"query": given.query, "options": options})
     except (InputError, WebSearchError) as error:
         return f"Search failed: {describe_failure(error)}"
-    return fence(injected(response, deep=deep))
+    return fence(format_for_model(response, deep=deep))

@@ -31,14 +31,15 @@ _LINE_CHARS: Final = 1_000
 _RULE: Final = "\n\n---\n\n"
 
 
-def compact(
+def format_compact(
     response: SearchResponse, *, tokens: int = COMPACT_TOKENS, total_tokens: int | None = None
 ) -> str:
     """Return one line for each result, of at most `tokens`; the text has `total_tokens` at most.
 
     >>> from collection_search.contracts.service import SearchResponse, ServiceSearchResult
     >>> page = ServiceSearchResult(title="Tasks", url="https://a.org/t", snippet="How to cancel.")
-    >>> print(compact(SearchResponse(results=[page], query="q", response_time_ms=9, provider="p")))
+    >>> found = SearchResponse(results=[page], query="q", response_time_ms=9, provider="p")
+    >>> print(format_compact(found))
     [Web Search: "q"]
     1. Tasks — a.org: How to cancel.
     """
@@ -50,7 +51,7 @@ def compact(
     return "\n".join([head, *(shown or ["No results."])])
 
 
-def full(
+def format_full(
     response: SearchResponse, *, tokens: int = FULL_TOKENS, total_tokens: int | None = None
 ) -> str:
     """Return a section for each result, with its content if there is any, else its snippet."""
@@ -58,14 +59,15 @@ def full(
     return head + (_sections(response, tokens, _left(total_tokens, head)) or "No results.")
 
 
-def listed(
+def format_listed(
     response: SearchResponse, *, tokens: int = COMPACT_TOKENS, total_tokens: int | None = None
 ) -> str:
     """Return title, URL and snippet of each result, as the answer to a tool call.
 
     >>> from collection_search.contracts.service import SearchResponse, ServiceSearchResult
     >>> page = ServiceSearchResult(title="Tasks", url="https://a.org/t", snippet="How to cancel.")
-    >>> print(listed(SearchResponse(results=[page], query="q", response_time_ms=9, provider="p")))
+    >>> found = SearchResponse(results=[page], query="q", response_time_ms=9, provider="p")
+    >>> print(format_listed(found))
     [Web Search: "q"]
     <BLANKLINE>
     [1] Tasks
@@ -83,7 +85,7 @@ def listed(
     return head + (entries or "No results.")
 
 
-def injected(
+def format_for_model(
     response: SearchResponse,
     *,
     deep: bool = False,
@@ -94,12 +96,12 @@ def injected(
 
     Its texts are untrusted: a model gets it inside `collection_search.text.untrusted.fence`.
     """
-    write: Callable[..., str] = full if deep and _has_content(response) else compact
+    write: Callable[..., str] = format_full if deep and _has_content(response) else format_compact
     limits = {} if tokens is None else {"tokens": tokens}
     return write(response, total_tokens=total_tokens, **limits)
 
 
-def arrow_reply(response: SearchResponse, *, deep: bool = False, hint: bool = True) -> str:
+def format_arrow_reply(response: SearchResponse, *, deep: bool = False, hint: bool = True) -> str:
     """Return the reply to `→ search`: numbered results, in full after a deep search.
 
     `hint` adds the last line, which says how to search deeply.

@@ -51,10 +51,10 @@ def kept_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyrings.alt.file.PlaintextKeyring")
     before = keyring.get_keyring()
     keyring.set_keyring(PlaintextKeyring())
-    keys.forget()
+    keys.clear_cache()
     yield
     keyring.set_keyring(before)
-    keys.forget()
+    keys.clear_cache()
 
 
 def _restarted() -> str:

@@ -82,7 +82,7 @@ def test_removing_leaves_nothing(home: Path, memory: MemoryKeyring) -> None:
 def test_what_was_read_is_remembered(home: Path, memory: MemoryKeyring) -> None:
     """The keyring is asked once a process, for a key as for a failure."""
     keys.store_key(home, "tavily", KEY)
-    keys.forget()
+    keys.clear_cache()
     memory.calls.clear()
     assert [keys.read_key("tavily") for _ in range(3)] == [KEY] * 3
     memory.error = keyring.errors.KeyringLocked("no")
@@ -217,7 +217,7 @@ def test_without_the_library_the_extra_is_named(
 ) -> None:
     """Setting, reading and removing say what to install, and which variable does it too."""
     (home / keys.INDEX_FILE).write_text("tavily\n")
-    keys.forget()
+    keys.clear_cache()
     monkeypatch.setitem(sys.modules, "keyring", None)
     for call in (
         lambda: keys.store_key(home, "tavily", KEY),
@@ -227,7 +227,7 @@ def test_without_the_library_the_extra_is_named(
         with pytest.raises(MissingExtraError, match=r"\[keyring\].*TAVILY_API_KEY") as caught:
             call()
         assert KEY not in str(caught.value)
-    keys.forget()
+    keys.clear_cache()
 
 
 def test_an_error_that_repeats_the_key_is_not_chained(home: Path) -> None:
@@ -267,7 +267,7 @@ def test_the_service_searches_with_a_key_that_a_user_added(
     """Credential Management: a user adds a key once, secure storage keeps it, a search takes it."""
     with ProviderServer(name) as server:
         keys.store_key(home, name, SERVERS_KEY)
-        keys.forget()  # as after a restart
+        keys.clear_cache()  # as after a restart
         given = Settings(default_provider=name, providers={name: {"base_url": server.base_url}})
         asked = {"query": "asyncio", "options": {"includeContent": False}}
         assert WebSearchService(given).search(asked).results

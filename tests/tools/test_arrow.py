@@ -24,7 +24,7 @@ from collection_search.tools.arrow import (
     parse_arrow,
 )
 from collection_search.tools.provider_tool import answer_tool, provider_tool
-from collection_search.tools.search_texts import full
+from collection_search.tools.search_texts import format_full
 from collection_search.tools.service import WebSearchService
 
 
@@ -171,7 +171,7 @@ def test_a_deep_tool_call_is_answered_in_full(service):
     """Full Format (Deep Search): for a model whose host wants whole contents."""
     found = service.search({"query": "asyncio", "options": {"searchDepth": "deep"}})
     reply = asyncio.run(answer_tool(service, {"query": "asyncio"}, deep=True))
-    assert f"\n{full(found)}\n" in reply
+    assert f"\n{format_full(found)}\n" in reply
     content = next(one.content for one in found.results if one.content)
     assert content.split()[0] in reply
 

@@ -53,7 +53,12 @@ from collection_search.tools.function_provider import WebSearchProvider
 from collection_search.tools.function_specs import answer_anthropic_call, answer_openai_call
 from collection_search.tools.mcp.structured_output import show_output
 from collection_search.tools.provider_tool import answer_tool
-from collection_search.tools.search_texts import arrow_reply, compact, full, listed
+from collection_search.tools.search_texts import (
+    format_arrow_reply,
+    format_compact,
+    format_full,
+    format_listed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,14 +130,14 @@ def assert_json_contained(output: FunctionOutput | None) -> None:
 
 
 WRITERS = {
-    "compact": compact,
-    "full": full,
-    "listed": listed,
-    "arrow": arrow_reply,
-    "deep arrow": lambda response: arrow_reply(response, deep=True),
-    "compact in total": lambda response: compact(response, total_tokens=600),
-    "full in total": lambda response: full(response, total_tokens=600),
-    "listed in total": lambda response: listed(response, tokens=30),
+    "compact": format_compact,
+    "full": format_full,
+    "listed": format_listed,
+    "arrow": format_arrow_reply,
+    "deep arrow": lambda response: format_arrow_reply(response, deep=True),
+    "compact in total": lambda response: format_compact(response, total_tokens=600),
+    "full in total": lambda response: format_full(response, total_tokens=600),
+    "listed in total": lambda response: format_listed(response, tokens=30),
 }
 
 

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage
 
 from collection_search.contracts.service import SearchResponse, ServiceSearchResult
 from collection_search.tools.search_summaries import summarize_results, summarizer_of
-from collection_search.tools.search_texts import full
+from collection_search.tools.search_texts import format_full
 
 LONG = "Tea is hot. " * 2_000
 
@@ -43,7 +43,7 @@ def test_a_failing_model_leaves_the_text_which_is_cut():
 
     shown = asyncio.run(summarize_results(response(LONG), summarize))
     assert shown.results[0].content == LONG
-    assert len(full(shown)) < 2_000
+    assert len(format_full(shown)) < 2_000
 
 
 def test_an_empty_summary_is_none():
@@ -72,4 +72,4 @@ def test_a_chat_model_gets_the_text_inside_a_fence():
     opening, *_, closing = text.splitlines()
     assert opening[1:] == closing[2:]
     assert text.count("untrusted-web-content") == 2
-    assert "| ## Result 9: evil.example" in full(shown)
+    assert "| ## Result 9: evil.example" in format_full(shown)

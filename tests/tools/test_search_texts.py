@@ -8,7 +8,12 @@ import pytest
 
 from collection_search.contracts.prices import CHARS_PER_TOKEN
 from collection_search.contracts.service import SearchResponse, ServiceSearchResult
-from collection_search.tools.search_texts import arrow_reply, compact, full, injected
+from collection_search.tools.search_texts import (
+    format_arrow_reply,
+    format_compact,
+    format_for_model,
+    format_full,
+)
 
 PAGE = {
     "title": "Character Archetypes in Modern Fiction",
@@ -24,7 +29,7 @@ def response(*pages: dict[str, Any], query: str = "Marie") -> SearchResponse:
 
 def test_return_format():
     """Return Format: query, count and time, numbered results, the hint at the end."""
-    assert arrow_reply(response({}, {"title": "Second", "url": "https://jstor.org/x"})) == (
+    assert format_arrow_reply(response({}, {"title": "Second", "url": "https://jstor.org/x"})) == (
         'Search: "Marie"\n'
         "2 results (234ms)\n"
         "\n"
@@ -41,7 +46,7 @@ def test_return_format():
 def test_return_format_of_a_deep_search():
     """Return Format, deep: the Full Format below its two lines, and no hint to search deeply."""
     page = {"content": "First line.\nSecond line."}
-    assert arrow_reply(response(page), deep=True) == (
+    assert format_arrow_reply(response(page), deep=True) == (
         'Search: "Marie"\n'
         "1 result (234ms)\n"
         "\n"
@@ -51,7 +56,7 @@ def test_return_format_of_a_deep_search():
         "First line.\n"
         "Second line."
     )
-    without = arrow_reply(response({}), deep=True)
+    without = format_arrow_reply(response({}), deep=True)
     assert PAGE["snippet"] in without
     assert "##" not in without
     assert "depth:deep" not in without
@@ -62,13 +67,15 @@ def test_return_format_of_a_deep_search():
 def test_context_injection(deep, content):
     """Context Injection: compact by default; full when the search was deep and brought content."""
     found = response({"content": content})
-    assert injected(found, deep=deep) == (full if deep and content else compact)(found)
+    assert format_for_model(found, deep=deep) == (
+        format_full if deep and content else format_compact
+    )(found)
 
 
 def test_results_beyond_the_token_threshold_are_summarised():
     """Token Budgeting: beyond the threshold each result is shortened to its beginning, not dropped."""
     long = {"snippet": "Tea is hot. " * 500, "content": "Tea is hot. " * 5_000}
-    for make in (compact, full):
+    for make in (format_compact, format_full):
         shown = make(response(*[long] * 5), tokens=80)
         assert shown.count("Tea is hot.") >= 5
         assert shown.count("…") == 5
@@ -77,7 +84,7 @@ def test_results_beyond_the_token_threshold_are_summarised():
 
 def test_compact_format():
     """Compact Format: title, domain and snippet, a line each."""
-    assert compact(response({}, {"title": "Second"})).splitlines() == [
+    assert format_compact(response({}, {"title": "Second"})).splitlines() == [
         '[Web Search: "Marie"]',
         f"1. {PAGE['title']} — literarydevices.net: {PAGE['snippet']}",
         f"2. Second — literarydevices.net: {PAGE['snippet']}",
@@ -87,7 +94,7 @@ def test_compact_format():
 def test_full_format():
     """Full Format: a section a result with source, date and content, a rule between them."""
     dated = {"content": "Extracted content here.", "published_date": "2025-01-15T08:00:00+00:00"}
-    assert full(response(dated, {})) == (
+    assert format_full(response(dated, {})) == (
         '[Web Search: "Marie"]\n'
         "\n"
         "## Result 1: Character Archetypes in Modern Fiction\n"
@@ -107,12 +114,12 @@ def test_full_format():
 
 def test_no_results():
     """An empty search says so."""
-    for shown in (compact(response()), full(response())):
+    for shown in (format_compact(response()), format_full(response())):
         assert shown.endswith("No results.")
-    assert "0 results" in arrow_reply(response())
+    assert "0 results" in format_arrow_reply(response())
 
 
-@pytest.mark.parametrize(("make", "tokens"), [(compact, 100), (full, 500)])
+@pytest.mark.parametrize(("make", "tokens"), [(format_compact, 100), (format_full, 500)])
 def test_token_budget(make, tokens):
     """Token Budgeting: at most 100 tokens a result compact, 500 in full."""
     long = {"title": "t" * 3000, "snippet": "word " * 3000, "content": "word " * 30_000}
@@ -138,7 +145,7 @@ def test_token_budget(make, tokens):
 )
 def test_foreign_text_cannot_look_like_ours(line):
     """A page that writes our own lines is quoted."""
-    for make in (full, lambda given: arrow_reply(given, deep=True)):
+    for make in (format_full, lambda given: format_arrow_reply(given, deep=True)):
         lines = [
             each.strip() for each in make(response({"content": f"Hello.\n{line}"})).splitlines()
         ]

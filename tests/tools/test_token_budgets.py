@@ -24,11 +24,11 @@ from collection_search.tools.search_texts import (
     COMPACT_TOKENS,
     FULL_TOKENS,
     LEAST_TOKENS,
-    compact,
     cut_to_tokens,
-    full,
-    injected,
-    listed,
+    format_compact,
+    format_for_model,
+    format_full,
+    format_listed,
     share_tokens,
 )
 
@@ -37,7 +37,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PREFIX = {"full": "\n\n---\n\n", "listed": "\n\n", "compact": "\n"}
-WRITERS: dict[str, Callable[..., str]] = {"full": full, "listed": listed, "compact": compact}
+WRITERS: dict[str, Callable[..., str]] = {
+    "full": format_full,
+    "listed": format_listed,
+    "compact": format_compact,
+}
 LIMITS = {"full": FULL_TOKENS, "listed": COMPACT_TOKENS, "compact": COMPACT_TOKENS}
 
 WORDS = st.sampled_from(
@@ -168,7 +172,7 @@ def test_characters_of_other_scripts_count() -> None:
     german = ServiceSearchResult(title="Tee", url="https://a.org/", snippet="Tee ist heiß. " * 100)
     japanese = german.model_copy(update={"snippet": "お茶は熱いです。" * 175})
     assert len(german.snippet) == len(japanese.snippet)
-    long, short = (compact(response_of([one])) for one in (german, japanese))
+    long, short = (format_compact(response_of([one])) for one in (german, japanese))
     assert len(long) > 2 * len(short)
     assert tokens_in([short.partition("\n")[2]]) <= COMPACT_TOKENS
 
@@ -177,8 +181,8 @@ def test_short_results_leave_their_part_to_long_ones() -> None:
     """A budget is used up where somebody needs it."""
     short = ServiceSearchResult(title="Tea", url="https://a.org/", snippet="Hot.")
     long = short.model_copy(update={"snippet": "Tea is hot. " * 80})
-    alone = compact(response_of([long, long, long]), total_tokens=150)
-    beside = compact(response_of([short, short, long]), total_tokens=150)
+    alone = format_compact(response_of([long, long, long]), total_tokens=150)
+    beside = format_compact(response_of([short, short, long]), total_tokens=150)
     assert len(beside.splitlines()[3]) > len(alone.splitlines()[3]) + 100
 
 
@@ -186,7 +190,7 @@ def test_a_long_title_leaves_the_domain() -> None:
     """Without it a model cannot say where something stands."""
     one = ServiceSearchResult(title="長い題名" * 60, url="https://a.org/x", snippet="Hot.")
     for total in (None, 30):
-        assert " — a.org" in compact(response_of([one]), total_tokens=total)
+        assert " — a.org" in format_compact(response_of([one]), total_tokens=total)
 
 
 @pytest.mark.parametrize("deep", [False, True])
@@ -195,9 +199,9 @@ def test_injected_passes_both_budgets(*, deep: bool) -> None:
     one = ServiceSearchResult(
         title="Tea", url="https://a.org/", snippet="Hot. " * 300, content="Hot. " * 3_000
     )
-    usual = injected(response_of([one] * 5), deep=deep)
-    each = injected(response_of([one] * 5), deep=deep, tokens=40)
-    together = injected(response_of([one] * 5), deep=deep, total_tokens=200)
+    usual = format_for_model(response_of([one] * 5), deep=deep)
+    each = format_for_model(response_of([one] * 5), deep=deep, tokens=40)
+    together = format_for_model(response_of([one] * 5), deep=deep, total_tokens=200)
     assert tokens_in([each]) < tokens_in([usual])
     assert tokens_in([together]) <= 200
 
@@ -217,7 +221,7 @@ def test_no_tokenizer_is_loaded() -> None:
     assert told == "[]\n"
 
 
-@pytest.mark.parametrize("write", [full, listed])
+@pytest.mark.parametrize("write", [format_full, format_listed])
 def test_long_addresses_cannot_exceed_the_total(write: Callable[..., str]) -> None:
     """A hostile site does not decide the length: the last results are left out, and it is said."""
     long = ServiceSearchResult(title="Tea", url=f"https://a.org/{'x' * 1900}", snippet="Tea.")

@@ -42,11 +42,11 @@ def show_arrow_reply(
 ) -> None:
     """Print the results in the arrow command's return format."""
     from ...tools.search.service_response import service_response
-    from ...tools.search_texts import arrow_reply
+    from ...tools.search_texts import format_arrow_reply
 
     is_deep = options.search_depth == "deep"
     wanted = options.model_copy(update={"include_content": is_deep})
     took_ms = response.outcome.meta["latency_ms"]
     shown = service_response(response, query, wanted, response_time_ms=took_ms)
-    for line in arrow_reply(shown, deep=is_deep).splitlines():
+    for line in format_arrow_reply(shown, deep=is_deep).splitlines():
         screen.line(line)

@@ -16,7 +16,7 @@ from ....runtime.disk_room import has_room
 from .forks import CALLS
 from .opening import connect, has_log, is_unwritable, reading_way
 from .shared_commits import SharedCommits
-from .store_errors import ELSEWHERE, translate, unwritable_error
+from .store_errors import ELSEWHERE, translate_failure, unwritable_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -280,7 +280,7 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            raise translate(self.path, error) from error
+            raise translate_failure(self.path, error) from error
 
 
 def _pragma(connection: SQLiteConnection, name: str) -> int:

@@ -40,7 +40,7 @@ _PASSING: Final = ("locked", "busy", "disk i/o")
 """Words of failures that end without a change of the file."""
 
 
-def translate(path: Path, error: sqlite3.Error) -> StoreError:
+def translate_failure(path: Path, error: sqlite3.Error) -> StoreError:
     """Return the error that names the file and what to do."""
     said = str(error)
     if tells_full_disk(said, path):

@@ -17,7 +17,7 @@ import pytest
 
 from collection_search.adapters.stores.sqlite import SQLiteStore, database
 from collection_search.adapters.stores.sqlite.opening import connect
-from collection_search.adapters.stores.sqlite.store_errors import translate
+from collection_search.adapters.stores.sqlite.store_errors import translate_failure
 from collection_search.contracts.collection import TenantScope
 from collection_search.errors import ReadOnlyStoreError, StoreError
 from collection_search.runtime import disk_room
@@ -217,9 +217,9 @@ def free(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 def test_a_full_disk_is_no_missing_right(home: Path, free: SimpleNamespace, said: str) -> None:
     """SQLite says the same of both: the free bytes tell them apart."""
     error, path = sqlite3.OperationalError(said), home / "collections.db"
-    assert "right to write" in str(translate(path, error))
+    assert "right to write" in str(translate_failure(path, error))
     free.free = 0
-    told = translate(path, error)
+    told = translate_failure(path, error)
     assert str(told).startswith(f"The disk of {path} is full")
     assert "right to write" not in str(told)
     assert (told.retryable, isinstance(told, ReadOnlyStoreError)) == (True, False)
