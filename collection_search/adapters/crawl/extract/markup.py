@@ -6,20 +6,10 @@ import re
 from typing import Final
 
 from ....text.headings import heading_mark, trimmed, write_headings
+from .front_matter import split_front_matter
 
 _UNDERLINED: Final = 0.6
 """Least part of a title that its underline has the length of."""
-_FRONT_MATTER: Final = re.compile(
-    r"""\A(?:---[ \t]*\n(?=["'\w][^:\n]*:(?:[ \t]|\n))
-            (?:(?:["'\w][^:\n]*:|[ \t]+\S|-[ \t]|\#).*\n|[ \t]*\n){1,200}?
-            (?:---|\.\.\.)[ \t]*\n
-          | \+\+\+[ \t]*\n(?:.*\n){0,200}?\+\+\+[ \t]*\n)""",
-    re.VERBOSE,
-)
-"""Facts about a file before its text; what stands between two rules is none."""
-_TITLE: Final = re.compile(
-    r"""^title[ \t]*[:=][ \t]*(?P<quote>["']?)(?P<title>[^\n]*?)(?P=quote)[ \t]*$""", re.MULTILINE
-)
 _BEGINS_WITH_HEADING: Final = re.compile(r"\s*(?:\#[ \t]|[^\n]+\n=+[ \t]*$)", re.MULTILINE)
 _CODE = re.compile(
     r"""^\ {0,3}(?P<fence>```++|~~~++).*\n(?P<block>(?:.*\n)*?)(?:\ {0,3}(?P=fence)[`~]*\ *$|\Z)
@@ -120,12 +110,8 @@ def _with_marks(text: str, outermost: int = 1) -> str:
 
 def _with_title(text: str) -> str:
     """Return the text without its front matter, whose title becomes a heading."""
-    if not (front := _FRONT_MATTER.match(text)):
-        return text
-    title, body = _TITLE.search(front[0]), text[front.end() :]
-    if not title or not title["title"].strip() or _BEGINS_WITH_HEADING.match(body):
-        return body
-    return f"# {title['title'].strip()}\n\n{body}"
+    title, body = split_front_matter(text)
+    return f"# {title}\n\n{body}" if title and not _BEGINS_WITH_HEADING.match(body) else body
 
 
 def _unified(text: str) -> str:
