@@ -11,6 +11,13 @@ class PageChoice(NamedTuple):
     approved: frozenset[str] | None = None
     """None where nobody has chosen: all may come."""
     removed: frozenset[str] = frozenset()
+    asked_at: float | None = None
+    """Unix time at which the question had been asked last when the refresh began; None outside."""
+
+    @property
+    def is_refresh(self) -> bool:
+        """Whether a refresh asks the question again."""
+        return self.asked_at is not None
 
     @property
     def is_reviewed(self) -> bool:

@@ -12,7 +12,7 @@ from ..contracts.refresh_report import (
     PutOffPage,
     RefreshReport,
 )
-from ..errors import CollectionSearchError
+from ..errors import CollectionSearchError, InputError
 from ..ports.collections import require_collection
 from ..runtime.concurrency import blocking, offload
 from ..settings.collection_embedder import restore_embedder
@@ -80,7 +80,8 @@ async def arefresh(
     that a crawl has found and its limit. `tenant` is by default the context's, else the settings'.
     `refresh` blocks; `arefresh` is its coroutine.
 
-    Raises InputError for an unknown collection, ConfigError, StoreError. A question, crawl or page
+    Raises InputError for an unknown collection, also where it is deleted meanwhile, ConfigError,
+    StoreError. A question, crawl or page
     that fails is in the report.
     """
     validate_arguments(
@@ -122,7 +123,11 @@ async def arefresh(
         again, ticket = await _ask_again(record, part, collection)
         asked.append(again)
         tickets += [ticket] if ticket else []
-    rows = await offload(_wait_for_all, tickets, context, timeout_s, on_progress)
+    try:
+        rows = await offload(_wait_for_all, tickets, context, timeout_s, on_progress)
+    except InputError:  # a ticket is gone
+        await offload(require_collection, store.collections, scope)
+        raise
     after = await offload(store.collections.hashes, scope)
     rows = {key: row for key, row in rows.items() if key in before or key not in given_up}
     report = _report(collection, asked, rows, before, after, retired=retired, addresses=addresses)
@@ -225,9 +230,9 @@ async def _run(record: QuestionRecord, context: SearchContext, collection: str) 
 
 def _unreviewed(record: QuestionRecord, choice: PageChoice, output: Mapping[str, Any]) -> list[str]:
     """Return the results of a reviewed question that only a review could take."""
-    if choice.approved is None:
+    if not choice.is_reviewed:
         return []
-    known = choice.approved | choice.removed
+    known = (choice.approved or frozenset()) | choice.removed
     return [
         result["url"]
         for result in output.get("results") or []

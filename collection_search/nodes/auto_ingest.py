@@ -80,11 +80,8 @@ async def _request(
     results = [state["results"][index] for index in selection.positions]
     items = ranked_items(results, state["candidates"], shared)
     request = build_ingestion_request(state, run, items)
-    if not run.context.asks_anew:
-        return request
-    request = await fit_request(run.context, request, state["question"])
-    if not request.items:
-        raise QualityThresholdError("all pages that were found are deleted or refused by now")
+    if run.context.page_choice.is_refresh:
+        request = await fit_request(run.context, request, state["question"])
     return request
 
 

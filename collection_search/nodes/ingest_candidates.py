@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..contracts.collection import QuestionRecord, TenantScope
 from ..contracts.ingestion import IngestionRequest, Priority
-from ..errors import CollectionSearchError
+from ..errors import CollectionSearchError, QualityThresholdError
 from ..runtime.concurrency import offload
 from ..runtime.failure_log import log_failure
 from ..text.question_mask import QuestionMask
@@ -28,8 +28,12 @@ logger = logging.getLogger(__name__)
 async def ingest_candidates(state: IngestionState, run: StageRun) -> StartUpdate:
     """Return the ticket of the started ingestion, or why there is none: the pages stay staged."""
     request = _request(state, run)
-    if run.context.asks_anew and state["query"]:
-        request = await fit_request(run.context, request, state["query"])
+    try:
+        if run.context.page_choice.is_refresh and state["query"]:
+            request = await fit_request(run.context, request, state["query"])
+    except QualityThresholdError as error:  # nobody needs what was staged
+        await _close_session(state, run)
+        return _failed({**state, "session_id": None}, run, error)
     try:
         trigger = await run.context.ledger_trigger()
         ticket = await trigger.trigger(request)

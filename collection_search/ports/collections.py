@@ -187,15 +187,22 @@ class CollectionStore(Protocol):
         """
         ...
 
-    def remember_question(
-        self, scope: TenantScope, record: QuestionRecord, *, keeps_choices: bool = False
-    ) -> None:
+    def remember_question(self, scope: TenantScope, record: QuestionRecord) -> None:
         """Store a question of the collection, or its new result, with the times it was asked.
 
         The pages that were deleted one by one are the store's own; those that the question brings
-        again are no longer among them. With `keeps_choices`, as after a refresh, they stay deleted,
-        a review stays in force, and of a reviewed question no page counts that was not approved.
-        A question that was reviewed or asked anew since then keeps that result.
+        again are no longer among them.
+        """
+        ...
+
+    def refresh_question(
+        self, scope: TenantScope, record: QuestionRecord, *, asked_at: float
+    ) -> bool:
+        """Store the new result of a question that a refresh has asked again.
+
+        False, and nothing is stored, where it was forgotten or asked anew since `asked_at`, its
+        `last_asked_at` when the refresh began. Deleted pages stay deleted, a review stays in force,
+        and of a reviewed question no page counts that was not approved.
         """
         ...
 
@@ -204,6 +211,10 @@ class CollectionStore(Protocol):
 
         Its times stay.
         """
+        ...
+
+    def find_question(self, scope: TenantScope, question: str) -> QuestionRecord | None:
+        """Return a question of the collection, or None."""
         ...
 
     def questions(self, scope: TenantScope) -> list[QuestionRecord]:

@@ -40,7 +40,7 @@ class QuestionsContract(StoreContract):
         (record,) = self.store.collections.questions(MINE)
         assert (record.removed, record.url_keys) == ([key], ["example.com/b"])
         again = asked.model_copy(update={"url_keys": [key], "is_reviewed": False})
-        remember(MINE, again, keeps_choices=True)
+        assert self._refresh(again)
         (record,) = self.store.collections.questions(MINE)
         assert (record.removed, record.url_keys) == ([key], ["example.com/b"])
         assert record.is_reviewed
@@ -58,19 +58,55 @@ class QuestionsContract(StoreContract):
         self.store.collections.delete_document(MINE, page.url_key)
         for is_reviewed in (False, True):
             again = reviewed.model_copy(update={"is_reviewed": is_reviewed})
-            remember(MINE, again, keeps_choices=True)
+            assert self._refresh(again)
             (record,) = self.store.collections.questions(MINE)
             assert (record.removed, record.url_keys) == ([page.url_key], ["example.com/b"])
             assert record.is_reviewed
 
+    def test_a_refresh_stores_the_new_result(self) -> None:
+        """And when it was asked again; a question that nobody has reviewed brings new pages."""
+        asked = QuestionRecord(question="Which tea?", url_keys=["a"], is_reviewed=False)
+        self.store.collections.remember_question(MINE, asked)
+        began = self.clock.time()
+        self.clock.advance(60)
+        assert self._refresh(asked.model_copy(update={"url_keys": ["b"], "provider": "brave"}))
+        record = self.store.collections.find_question(MINE, "Which tea?")
+        assert record is not None
+        assert (record.url_keys, record.provider) == (["b"], "brave")
+        assert (record.first_asked_at, record.last_asked_at) == (began, began + 60)
+
     def test_a_question_that_is_asked_anew_keeps_its_result(self) -> None:
-        """A refresh that began when it was reviewed does not make it reviewed again."""
+        """A refresh that began before that changes nothing of it."""
         remember = self.store.collections.remember_question
-        remember(MINE, QuestionRecord(question="Which tea?", url_keys=["a"], is_reviewed=False))
-        late = QuestionRecord(question="Which tea?", url_keys=["b"], is_reviewed=True)
-        remember(MINE, late, keeps_choices=True)
-        (record,) = self.store.collections.questions(MINE)
-        assert (record.url_keys, record.is_reviewed) == (["a"], False)
+        late = QuestionRecord(question="Which tea?", url_keys=["b"], criteria=["old"])
+        remember(MINE, late)
+        began = self.clock.time()
+        self.clock.advance(60)
+        remember(MINE, QuestionRecord(question="Which tea?", url_keys=["a"], criteria=["new"]))
+        (before,) = self.store.collections.questions(MINE)
+        assert not self.store.collections.refresh_question(MINE, late, asked_at=began)
+        assert self.store.collections.questions(MINE) == [before]
+
+    def test_a_forgotten_question_stays_forgotten(self) -> None:
+        """A refresh that ends later brings back neither the question nor its collection."""
+        store = self.store.collections
+        asked = QuestionRecord(question="Which tea?")
+        assert store.find_question(MINE, "Which tea?") is None
+        store.remember_question(MINE, asked)
+        assert store.find_question(THEIRS, "Which tea?") is None
+        began = self.clock.time()
+        store.forget_question(MINE, "Which tea?")
+        assert not store.refresh_question(MINE, asked, asked_at=began)
+        assert store.questions(MINE) == []
+        store.delete_collection(MINE)
+        assert not store.refresh_question(MINE, asked, asked_at=began)
+        assert store.collections(MINE.tenant_id) == []
+
+    def _refresh(self, record: QuestionRecord) -> bool:
+        """Store what a refresh has found that began after everything before."""
+        before = self.store.collections.find_question(MINE, record.question)
+        assert before is not None
+        return self.store.collections.refresh_question(MINE, record, asked_at=before.last_asked_at)
 
     def test_a_fact_is_stored_beside_the_others(self) -> None:
         """What somebody else has stored meanwhile stays, and so do the times."""

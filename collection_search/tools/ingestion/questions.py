@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ...contracts.collection import LastCoverage
 from ...contracts.page_choice import PageChoice
@@ -13,7 +13,7 @@ from ...runtime.failure_log import log_failure
 from ...text.question_mask import QuestionMask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from ...context import SearchContext
     from ...contracts.collection import QuestionRecord, TenantScope
@@ -39,8 +39,11 @@ async def record_question(
     try:
         store = await context.storage()
         asked = record.model_copy(update={"provider": provider})
-        remember = store.collections.remember_question
-        await offload(remember, scope, asked, keeps_choices=context.asks_anew)
+        began = context.page_choice.asked_at
+        if began is None:
+            await offload(store.collections.remember_question, scope, asked)
+        else:
+            await offload(store.collections.refresh_question, scope, asked, asked_at=began)
     except Exception as error:  # noqa: BLE001 - it is logged
         log_failure(logger, "the question could not be remembered", error)
 
@@ -51,17 +54,11 @@ async def record_review(context: SearchContext, scope: TenantScope, question: st
     So a refresh brings no others. A failure is logged only.
     """
     try:
-        await _note(context, scope, question, {"is_reviewed": True})
+        store = await context.storage()
+        amend = store.collections.amend_question
+        await offload(amend, scope, question, {"is_reviewed": True})
     except Exception as error:  # noqa: BLE001 - it is logged
         log_failure(logger, "the review could not be remembered", error)
-
-
-async def _note(
-    context: SearchContext, scope: TenantScope, question: str, facts: Mapping[str, Any]
-) -> None:
-    """Store these facts with a question, if it is remembered; all else stays."""
-    store = await context.storage()
-    await offload(store.collections.amend_question, scope, question, facts)
 
 
 def choose_pages(
@@ -82,16 +79,7 @@ def choose_pages(
 def build_choice(record: QuestionRecord, stored: Iterable[str]) -> PageChoice:
     """Return the pages that a question may bring; `stored` are those of the collection."""
     approved = frozenset((*record.url_keys, *stored)) if record.is_reviewed else None
-    return PageChoice(approved, frozenset(record.removed))
-
-
-async def find_record(
-    context: SearchContext, scope: TenantScope, question: str
-) -> QuestionRecord | None:
-    """Return a question as it is remembered now; None where it is not. Raises StoreError."""
-    store = await context.storage()
-    records = await offload(store.collections.questions, scope)
-    return next((one for one in records if one.question == question), None)
+    return PageChoice(approved, frozenset(record.removed), record.last_asked_at)
 
 
 async def named_records(
@@ -138,6 +126,7 @@ async def record_coverage(
         verified_at=time.time(),
     )
     try:
-        await _note(context, scope, question, {"coverage": last})
+        store = await context.storage()
+        await offload(store.collections.amend_question, scope, question, {"coverage": last})
     except Exception as error:  # noqa: BLE001 - it is logged
         log_failure(logger, "the coverage could not be remembered", error)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ...contracts.page_choice import PageChoice
+from ...errors import QualityThresholdError
 from ...runtime.concurrency import offload
 from ...text.urls import url_key
 from ..criteria.verdicts import named_criteria
-from .questions import build_choice, find_record
+from .questions import build_choice
 
 if TYPE_CHECKING:
     from ...context import SearchContext
@@ -26,22 +26,25 @@ async def fit_request(
 
     Left out are pages that were deleted since the refresh began, pages that a review since then
     has not approved, and pages that criteria or rules refuse now and that nobody took in spite of
-    them. A new text of a page changes nothing of who has approved it. Raises StoreError.
+    them. A new text of a page changes nothing of who has approved it. Raises QualityThresholdError
+    where nothing is left, StoreError.
     """
-    record = await find_record(context, request.scope, question)
     store = await context.storage()
+    record = await offload(store.collections.find_question, request.scope, question)
+    if record is None or record.last_asked_at != context.page_choice.asked_at:
+        ended = "forgotten" if record is None else "asked by somebody else"
+        raise QualityThresholdError(f"the question was {ended} while the refresh asked it")
     keys = [item.url_key for item in request.items]
     stored = await offload(store.collections.get, request.scope, keys)
     pages = [one.document for one in stored]
     known = {page.url_key: page.provenance for page in pages}
     ways = [url_key(url) for page in pages for url in page.also_at]
-    choice = build_choice(record, [*known, *ways]) if record else PageChoice()
-    fitted = [
-        _as_approved(item, known.get(item.url_key, {}))
-        for item in request.items
-        if choice.allows(item.url_key)
-    ]
-    return replace(request, items=[item for item in fitted if item is not None])
+    choice = build_choice(record, [*known, *ways])
+    allowed = [item for item in request.items if choice.allows(item.url_key)]
+    fitted = [_as_approved(item, known.get(item.url_key, {})) for item in allowed]
+    if not (items := [item for item in fitted if item is not None]):
+        raise QualityThresholdError("all pages that were found are deleted or refused by now")
+    return replace(request, items=items)
 
 
 def _as_approved(item: IngestionItem, known: Mapping[str, Any]) -> IngestionItem | None:

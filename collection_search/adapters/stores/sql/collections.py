@@ -160,20 +160,31 @@ class SQLCollections:
         with self._database.read(scope) as connection:
             return listing.list_run_ids(connection, find_id(connection, scope))
 
-    def remember_question(
-        self, scope: TenantScope, record: QuestionRecord, *, keeps_choices: bool = False
-    ) -> None:
+    def remember_question(self, scope: TenantScope, record: QuestionRecord) -> None:
         """Store a question of the collection, or its new result, with the times it was asked."""
         with self._database.write(scope) as connection:
             collection = ensure_id(connection, scope)
-            questions.remember_question(
-                connection, collection, record, self._clock(), keeps_choices=keeps_choices
+            questions.remember_question(connection, collection, record, self._clock())
+
+    def refresh_question(
+        self, scope: TenantScope, record: QuestionRecord, *, asked_at: float
+    ) -> bool:
+        """Store the new result of a question that a refresh has asked again; False if none may."""
+        with self._database.write(scope) as connection:
+            collection = find_id(connection, scope)
+            return questions.refresh_question(
+                connection, collection, record, self._clock(), asked_at=asked_at
             )
 
     def amend_question(self, scope: TenantScope, question: str, facts: Mapping[str, Any]) -> bool:
         """Store these fields of a question beside the others; False when it is not known."""
         with self._database.write(scope) as connection:
             return questions.amend_question(connection, find_id(connection, scope), question, facts)
+
+    def find_question(self, scope: TenantScope, question: str) -> QuestionRecord | None:
+        """Return a question of the collection, or None."""
+        with self._database.read(scope) as connection:
+            return questions.find_question(connection, find_id(connection, scope), question)
 
     def questions(self, scope: TenantScope) -> list[QuestionRecord]:
         """Return the collection's questions, the first asked first."""
