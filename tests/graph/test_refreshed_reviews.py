@@ -25,7 +25,7 @@ from collection_search import (
     refresh,
     verify_coverage,
 )
-from collection_search.errors import IngestError
+from collection_search.errors import IngestError, UnknownCollectionError
 from collection_search.graphs.universal_ingestion import UniversalIngestionGraph
 from collection_search.runtime.concurrency import offload, run_blocking
 from collection_search.testing import RecordingTrigger, ScriptedAdapter
@@ -381,3 +381,41 @@ def test_a_refusal_that_was_overruled_stays_so(settings: Settings) -> None:
         again = given(context, told("0"), changed, settings=now)
         assert refresh("tea", context=again).changed == [page.url]
         assert document_at(context, page.url).provenance["rules"]["overruled_by"] == "ann"
+
+
+def test_a_question_that_is_forgotten_during_a_refresh_stays_forgotten(settings: Settings) -> None:
+    """It brings no page either, and the report says why."""
+    pages = [told("a"), told("b", 2)]
+    context = filled(settings, pages[:1])
+    collections = run_blocking(context.storage()).collections
+    forgotten = partial(offload, collections.forget_question, SCOPE, QUESTION)
+    report = refresh(
+        "tea", context=context.model_copy(update={"provider": AdapterWithAside(pages, forgotten)})
+    )
+    assert (report.new, collections.questions(SCOPE)) == ([], [])
+    assert "forgotten" in str(report.questions[0].error)
+
+
+def test_a_collection_that_is_deleted_during_its_refresh_stays_deleted(settings: Settings) -> None:
+    """The refresh ends with the error of a collection that is not known."""
+    context = filled(settings, [told("a")])
+    collections = run_blocking(context.storage()).collections
+    deleted = partial(offload, collections.delete_collection, SCOPE)
+    again = context.model_copy(update={"provider": AdapterWithAside([told("a")], deleted)})
+    with pytest.raises(UnknownCollectionError):
+        refresh("tea", context=again)
+    assert collections.collections("local") == []
+
+
+def test_a_question_that_is_asked_anew_during_a_refresh_is_the_new_one(settings: Settings) -> None:
+    """With all that was asked for; the refresh brings nothing more of the old one."""
+    pages = [told(f"{n}", n) for n in range(4)]
+    context = filled(settings, pages[:3], auto_ingest_top_k=3)
+    collections = run_blocking(context.storage()).collections
+    anew = context.model_copy(update={"provider": ScriptedAdapter(pages)})
+    asks = partial(offload, partial(asked, anew, auto_ingest_top_k=4, criteria=[]))
+    again = context.model_copy(update={"provider": AdapterWithAside(pages, asks)})
+    report = refresh("tea", context=again)
+    (record,) = collections.questions(SCOPE)
+    assert (record.auto_ingest_top_k, len(record.url_keys)) == (4, 4)
+    assert "asked by somebody else" in str(report.questions[0].error)
