@@ -24,6 +24,10 @@ ENDED: Final[frozenset[RunStatus]] = frozenset({"done", "failed", "cancelled", "
 """The status of runs that have ended."""
 
 
+RUN_PREFIX: Final = "run-"
+"""Every `run_id` begins with it, so that most other threads are known as such without a look."""
+
+
 class RunProblem(TypedDict):
     """Why a run ended without an output."""
 

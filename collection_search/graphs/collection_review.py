@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .review_sweep import Resume
 
 NAME: Final = REVIEW_NAME
+_GOES_ON: Final = "The server that began the run goes on with it."
 _WITHDRAWN: Final = "The review is withdrawn, and nothing else was changed."
 
 graph = build_graph(review=True)
@@ -135,7 +136,14 @@ class CollectionReviewGraph:
         if decided.state == "open":
             return result
         review = cast("Review", decided.decision)
-        return {**result, "review": review, "request": None, "left_to_server": True}
+        told = f"The review is decided: {review['status']}. {_GOES_ON}"
+        return {
+            **result,
+            "review": review,
+            "summary": told,
+            "request": None,
+            "left_to_server": True,
+        }
 
     async def asettle(
         self, gate_id: str, decision: Mapping[str, Any], *, approver: str | None = None

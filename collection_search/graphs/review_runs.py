@@ -35,9 +35,10 @@ class ReviewResult(CollectionReviewOutput):
 
     thread_id: str
     request: ReviewRequest | None
-    """What a person is asked, while the outcome is `review_pending`."""
+    """What a person is asked, while the run waits at a gate."""
     left_to_server: NotRequired[bool]
-    """True where the review is decided, and the server that began the run goes on with it."""
+    """True where the review is decided, and the server that began the run goes on with it. The
+    outcome is `review_pending` until it does, and nothing is asked any more."""
 
 
 class ReviewRuns:

@@ -100,12 +100,17 @@ class GateStore(Protocol):
         """Mark a decided gate as closed; False when it is open, closed already or unknown."""
         ...
 
-    def unfinished(
-        self, tenant_id: str | None = None, *, state: GateState | None = None
-    ) -> list[Gate]:
+    def unfinished(self, tenant_id: str | None = None) -> list[Gate]:
         """Return the gates for a sweeper, the oldest first; of all tenants where none is named.
 
         They are open ones whose deadline has passed, except with the policy `keep_pending`, and
-        decided ones that are not closed; with a `state` those in it alone.
+        decided ones that are not closed.
+        """
+        ...
+
+    def newly_decided(self, changed_from: float) -> list[Gate]:
+        """Return the decided gates of all tenants that are not closed, the oldest first.
+
+        `changed_from` is the Unix time from which they were decided or taken over.
         """
         ...

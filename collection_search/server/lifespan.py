@@ -56,6 +56,7 @@ async def serve_runs(app: FastAPI) -> AsyncIterator[None]:
             stack.push_async_callback(offload, engine.stop, timeout_s=STOP_S)
         stack.push_async_callback(app.state.tasks.close)
         app.state.tasks.begin(_sweep(manager, engine), name="sweep")
+        app.state.tasks.begin(_keep_lease(manager), name="lease")
         app.state.tasks.begin(_watch_runs(manager), name="runs")
         app.state.tasks.begin(watch_backlog(base), name="backlog")
         if app.state.owns_process and settings.relieve_collector:
@@ -97,13 +98,19 @@ async def _sweep(manager: RunManager, engine: IngestionEngine | None) -> None:
         await asyncio.sleep(SWEEP_S)
 
 
+async def _keep_lease(manager: RunManager) -> None:
+    """Keep the lease on this server's runs, however long anything else takes."""
+    while True:
+        await _attempt("lease", manager.tasks.renew())
+        await asyncio.sleep(RENEW_S)
+
+
 async def _watch_runs(manager: RunManager) -> None:
-    """Keep the lease on this server's runs, and go on with those that nobody executes.
+    """Go on with the runs that nobody executes.
 
     Other servers have left them, or another program has decided their gates.
     """
     while True:
-        await _attempt("lease", manager.tasks.renew())
         await _attempt("runs of ended processes", manager.tasks.recover())
         await _attempt("decided reviews", manager.resume_decided())
         await asyncio.sleep(RENEW_S)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..contracts.server_run import RUN_PREFIX
 from ..runtime.concurrency import offload
 from ..settings.adapter_factory import adapter_of
 
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
 
 
 async def open_served_runs(context: SearchContext) -> RunStore | None:
-    """Return the runs of a server, None where there never was one. Raises ConfigError, StoreError.
+    """Return the runs of a server. Raises ConfigError, StoreError.
 
-    Nothing is created.
+    None where there never was one and they would be in a file, which is not created.
     """
     settings = context.using()
     if settings.engine == "sqlite" and not await offload(settings.runs_path.exists):
@@ -30,6 +31,8 @@ async def is_served(context: SearchContext, gate: Gate) -> bool:
 
     The server need not be running: its next start goes on with the run.
     """
-    if gate.thread_id is None or (runs := await open_served_runs(context)) is None:
+    if gate.thread_id is None or not gate.thread_id.startswith(RUN_PREFIX):
+        return False
+    if (runs := await open_served_runs(context)) is None:
         return False
     return await offload(runs.get, gate.tenant_id, gate.thread_id) is not None

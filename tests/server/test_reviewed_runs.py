@@ -14,15 +14,17 @@ from support.served_runs import API, Served, served
 from support.waiting import wait_until_async
 
 from collection_search.contracts.server_run import ServerRun
-from collection_search.errors import InputError
+from collection_search.errors import InputError, StoreError
 from collection_search.settings.provider_access import ProviderAccess
 from collection_search.testing.provider_server import ProviderServer
+from collection_search.testing.stores.gates_listing import decision_by
 from collection_search.tools.ingestion.ownership import this_process
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from collection_search import SearchContext
+    from collection_search.contracts.review import Gate
 
 
 @pytest.fixture
@@ -156,6 +158,7 @@ async def test_a_decision_of_another_program_is_carried_out_soon(world: ReviewWo
         assert (decided["left_to_server"], decided["request"]) == (True, None)
         assert decided["review"] is not None
         assert decided["review"]["status"] == "approved"
+        assert decided["summary"].startswith("The review is decided: approved.")
         await reach(server, run["run_id"], "done")
         end = await server.end_of(run["run_id"])
         assert end["output"]["review"] == decided["review"]
@@ -183,6 +186,34 @@ async def test_a_decision_without_a_server_waits_for_its_next_start(
         await reach(after, run["run_id"], "done")
         assert world.ingested()
         assert world.store.gates.unfinished() == []
+
+
+async def test_a_decision_is_looked_at_until_its_run_goes_on(
+    world: ReviewWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once after that, and never where the run is none of a server."""
+    looked = list[str]()
+    async with served(world.context) as server:
+        run = await waiting_run(server)
+        elsewhere = await world.facade().arun(INPUT)
+        await world.facade().adecide(run["gate_id"], {"status": "approved"})
+        world.store.gates.decide("local", elsewhere["request"]["gate_id"], decision_by())
+        resume, fails = server.runs.tasks.resume, [True]
+
+        async def noted(gate: Gate) -> bool:
+            looked.append(gate.gate_id)
+            if fails:
+                fails.pop()
+                raise StoreError("The database is down.", retryable=True)
+            return await resume(gate)
+
+        monkeypatch.setattr(server.runs.tasks, "resume", noted)
+        for _ in range(2):
+            await server.runs.resume_decided()
+        await reach(server, run["run_id"], "done")
+        world.clock.advance(DAY_S)
+        await server.runs.resume_decided()
+        assert looked == [run["gate_id"]] * 2
 
 
 async def test_a_run_that_waits_at_another_gate_is_not_resumed(world: ReviewWorld) -> None:

@@ -7,7 +7,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final
 
 from ...contracts.inputs import ReviewInput, SearchInput
-from ...contracts.server_run import ServerRun
+from ...contracts.server_run import RUN_PREFIX, ServerRun
 from ...graphs.collection_review import CollectionReviewGraph
 from ...graphs.validating_graph import validate_input
 from ...runtime.concurrency import offload
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _INPUTS: Final = {"collection_search": SearchInput, "collection_review": ReviewInput}
+_CLOCKS_S: Final = 60.0
+"""By so much the clocks of two processes may differ."""
 
 
 class RunManager:
@@ -52,6 +54,8 @@ class RunManager:
         owner = f"{this_process()}/{uuid.uuid4().hex[:12]}"
         self._graph_runs = GraphRuns(base, graphs, store, owner, self.changes)
         self.tasks = RunTasks(self._graph_runs)
+        self._seen_until = 0.0
+        """Unix time up to which decisions of other programs are known."""
 
     async def start(
         self,
@@ -65,7 +69,7 @@ class RunManager:
 
         Raises InputError for the input, ConfigError for the choices, StoreError.
         """
-        run_id = f"run-{uuid.uuid4().hex}"
+        run_id = f"{RUN_PREFIX}{uuid.uuid4().hex}"
         validated = validate_input(_INPUTS[graph], given).model_dump()
         context = await read_choices(self._base, tenant, choices, run_id=run_id)
         shown = await offload(lambda: QuestionMask.of(validated).mask(validated))
@@ -125,14 +129,22 @@ class RunManager:
         await self._facade(None).asweep(self.tasks.resume)
 
     async def resume_decided(self) -> None:
-        """Go on with the runs that wait, and whose gates were decided by another program."""
-        store = (await self._base.storage()).gates
-        for gate in await offload(store.unfinished, state="decided"):
+        """Go on with the runs that wait, and whose gates were decided by another program.
+
+        Only decisions since the last look are looked at, and again after one that failed.
+        """
+        store, has_failed = (await self._base.storage()).gates, False
+        now = await offload(store.now)
+        for gate in await offload(store.newly_decided, self._seen_until - _CLOCKS_S):
+            if not str(gate.thread_id).startswith(RUN_PREFIX):
+                continue
             try:
-                if not self.tasks.is_executing(str(gate.thread_id)):
-                    await self.tasks.resume(gate)
+                await self.tasks.resume(gate)
             except Exception as error:  # noqa: BLE001 - the other runs do not wait for this one
                 log_failure(logger, f"The run of {gate.gate_id} could not be resumed", error)
+                has_failed = True
+        if not has_failed:
+            self._seen_until = now
 
     async def close(self) -> None:
         """Stop all runs; the next server on the data folder resumes them."""

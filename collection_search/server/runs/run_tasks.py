@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LEASE_S: Final = 15.0
 """After this time without a sign of life the runs of a server are left to the others."""
 RENEW_S: Final = 5.0
-"""Interval between two signs of life, each with a look at what others have left."""
+"""Interval between two signs of life, and between two looks at what others have left."""
 _CANCELLED: Final[RunChange] = {"status": "cancelled"}
 _living: Final[set[str]] = set()
 """Owners of this process whose server still runs."""
@@ -62,10 +62,6 @@ class RunTasks:
     def is_queued(self, run: ServerRun) -> bool:
         """Return whether the run waits for its turn."""
         return self._turns.is_waiting(run.run_id)
-
-    def is_executing(self, run_id: str) -> bool:
-        """Return whether a task of this process executes the run, or stores its end."""
-        return run_id in self._tasks
 
     async def start(
         self, run: ServerRun, given: Mapping[str, Any], context: SearchContext

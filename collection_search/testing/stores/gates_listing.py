@@ -125,6 +125,22 @@ class GateListingContract(StoreContract):
         self.store.collections.delete_collection(MINE)
         assert self._names(gates.decided(tenant, limit=9)) == ["g2"]
 
+    def test_new_decisions_are_told(self) -> None:
+        """Of all tenants, from a time on, until the gates are closed."""
+        gates = self.store.gates
+        self._open("early")
+        self._open("open")
+        self._open("theirs", THEIRS)
+        gates.decide(MINE.tenant_id, "early", decision_by())
+        self.clock.advance(60)
+        now = gates.now()
+        gates.decide(THEIRS.tenant_id, "theirs", decision_by())
+        assert self._names(gates.newly_decided(0.0)) == ["early", "theirs"]
+        assert self._names(gates.newly_decided(now)) == ["theirs"]
+        assert gates.newly_decided(now + 1) == []
+        gates.close(THEIRS.tenant_id, "theirs")
+        assert gates.newly_decided(now) == []
+
     def test_a_sweeper_is_told_what_is_unfinished(self) -> None:
         """Overdue gates unless they wait on, and decided ones until they are closed."""
         self._open("approve")
@@ -138,7 +154,5 @@ class GateListingContract(StoreContract):
         self.clock.advance(HOUR_S)
         assert self._names(gates.unfinished()) == ["approve", "keep", "theirs"]
         assert self._names(gates.unfinished(THEIRS.tenant_id)) == ["theirs"]
-        assert self._names(gates.unfinished(state="decided")) == ["keep"]
-        assert self._names(gates.unfinished(state="open")) == ["approve", "theirs"]
         gates.close(MINE.tenant_id, "keep")
         assert self._names(gates.unfinished(MINE.tenant_id)) == ["approve"]

@@ -212,16 +212,18 @@ class SQLGates:
             )
             return closed.rowcount > 0
 
-    def unfinished(
-        self, tenant_id: str | None = None, *, state: GateState | None = None
-    ) -> list[Gate]:
+    def unfinished(self, tenant_id: str | None = None) -> list[Gate]:
         """Return overdue and decided gates, the oldest first; of all tenants without a name."""
-        overdue = "(state = 'open' AND policy != 'keep_pending' AND deadline <= :now)"
-        which = {"decided": "state = 'decided'", "open": overdue, "closed": "FALSE"}
-        wanted = which[state] if state else f"({which['decided']} OR {overdue})"
         return self._list(
-            f"(:tenant IS NULL OR tenant_id = :tenant) AND {wanted}",
+            "(:tenant IS NULL OR tenant_id = :tenant) AND (state = 'decided'"
+            " OR (state = 'open' AND policy != 'keep_pending' AND deadline <= :now))",
             {"tenant": tenant_id, "now": self._clock()},
+        )
+
+    def newly_decided(self, changed_from: float) -> list[Gate]:
+        """Return the decided gates of all tenants that are not closed, the oldest first."""
+        return self._list(
+            "state = 'decided' AND changed_at >= :since", {"tenant": None, "since": changed_from}
         )
 
     def _list(
