@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ..contracts.collection import Deleted, TenantScope
@@ -15,7 +14,7 @@ from .served_runs import open_served_runs
 from .spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from ..context import SearchContext
     from ..contracts.collection import Compaction
@@ -137,14 +136,14 @@ async def acompact_store(context: SearchContext) -> Compaction:
 
     The databases of answers, of a server's runs and of paused runs come first; their sizes are not
     counted. Interrupted deletions are finished. `compact_store` blocks, `acompact_store` is its
-    coroutine. Raises ConfigError, and StoreError when the disk has no room for the copy that a
-    database needs, after the others have been compacted.
+    coroutine. Raises ConfigError, and StoreError when a database is damaged or the disk has no room
+    for its copy, after the others have been compacted.
     """
     store = await context.storage()
     failures: list[StoreError] = []
-    for compact in await _other_compactions(context):
+    for compact in (_compact_usage, _compact_runs, _compact_checkpoints):
         try:
-            await compact()
+            await compact(context)
         except StoreError as error:
             failures.append(error)
     done = await offload(store.collections.compact)
@@ -153,17 +152,22 @@ async def acompact_store(context: SearchContext) -> Compaction:
     return done
 
 
-async def _other_compactions(context: SearchContext) -> list[Callable[[], Awaitable[None]]]:
-    """Return what compacts the databases beside the collections."""
-    settings = context.using()
-    found: list[Callable[[], Awaitable[None]]] = []
+async def _compact_usage(context: SearchContext) -> None:
     if context.usage_store is None:  # that of a host is its own matter
+        settings = context.using()
         usage = await adapter_of(settings, "usage", settings.engine)
-        found.append(partial(offload, usage.compact))
+        await offload(usage.compact)
+
+
+async def _compact_runs(context: SearchContext) -> None:
     if (runs := await open_served_runs(context)) is not None:
-        found.append(partial(offload, runs.compact))
+        await offload(runs.compact)
+
+
+async def _compact_checkpoints(context: SearchContext) -> None:
+    settings = context.using()
     checkpoints = await adapter_of(settings, "checkpoints", settings.engine)
-    return [*found, checkpoints.compact]
+    await checkpoints.compact()
 
 
 compact_store = blocking(acompact_store, "compact_store")

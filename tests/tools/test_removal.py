@@ -26,6 +26,7 @@ from collection_search.contracts.review import Gate
 from collection_search.errors import InputError, StoreError
 from collection_search.graphs.collection_review import CollectionReviewGraph
 from collection_search.ports.usage import SpendEntry
+from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing.clock import FakeClock
 from collection_search.testing.stores.server_runs import RUN
 from collection_search.testing.stores.suite import chunks, document
@@ -261,6 +262,19 @@ def test_a_compaction_includes_runs(context: SearchContext, tmp_path: Path) -> N
     compact_store(context)
     for name in ("runs.db", "checkpoints.db"):
         assert SECRET.encode() not in (tmp_path / name).read_bytes()
+
+
+def test_a_damaged_file_does_not_keep_the_others_from_being_compacted(
+    context: SearchContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told afterwards."""
+    (tmp_path / "runs.db").write_bytes(b"no database " * 1000)
+    collections = run_blocking(context.storage()).collections
+    compacted = list[int]()
+    monkeypatch.setattr(collections, "compact", lambda: compacted.append(1))
+    with pytest.raises(StoreError, match="damaged"):
+        compact_store(context)
+    assert compacted
 
 
 def test_a_compaction_includes_answers(tmp_path: Path) -> None:
