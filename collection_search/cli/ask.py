@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ..contracts.collection import Passage
     from .shared.answer_view import CollectionAnswer
 
-_SAMPLE: Final = 5
 """Documents whose language is looked at where no passage was found."""
 
 
@@ -120,27 +119,16 @@ async def _find(
 async def _language_notice(
     question: str, collection: str, context: SearchContext, passages: Sequence[Passage]
 ) -> str | None:
-    """Return that the collection is in another language, where words alone are compared."""
+    """Return that the collection is in another language, with the command that mends it."""
     from ..contracts.collection import TenantScope
-    from ..ranking.languages.guess import find_language_gap
+    from ..tools.answers.language_notice import explain_language
     from .shared.next_steps import shell_command
 
     store, scope = (await context.storage()).collections, TenantScope(context.tenant(), collection)
-    if store.embedder(scope) is not None:
+    if (notice := explain_language(store, scope, question, passages)) is None:
         return None
-    texts = [passage.text for passage in passages]
-    if not texts:
-        some = list(store.hashes(scope))[:_SAMPLE]
-        texts = [one.chunks[0].text for one in store.get(scope, some) if one.chunks]
-    gap = find_language_gap(question, texts)
-    if gap is None:
-        return None
-    asked, found = gap
-    return (
-        f"The question is in {asked}, {collection!r} is in {found}, and it is searched by its words"
-        f" alone. Ask in {found}, or give it an embedding model for several languages:"
-        f" {shell_command('collections', 'reembed', collection, embeddings='PROVIDER:MODEL')}"
-    )
+    mend = shell_command("collections", "reembed", collection, embeddings="PROVIDER:MODEL")
+    return f"{notice}: {mend}"
 
 
 def _explain_far(question: str, collection: str, tenant: str | None) -> str:
