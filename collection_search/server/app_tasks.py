@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
+from ..errors import InputError
 from ..runtime.failure_log import log_failure
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ logger = logging.getLogger(__name__)
 
 
 class AppTasks:
-    """The tasks of one app, on one event loop; a failure is logged, whoever waits for it."""
+    """The tasks of one app, on one event loop; a failure is logged, whoever waits for it.
+
+    Wrong input is none: nothing went wrong here, and its caller is told.
+    """
 
     def __init__(self) -> None:
         self._running: set[asyncio.Task[Any]] = set()
@@ -40,7 +44,8 @@ class AppTasks:
 
     def _end(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, InputError):
             log_failure(logger, f"the {task.get_name()} failed", error)
 
 

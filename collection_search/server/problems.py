@@ -168,7 +168,9 @@ async def _wrong_request(request: Request, error: Exception) -> Response:
     if broken := next((one for one in problems if one["type"] == "json_invalid"), None):
         said = f"{broken['ctx']['error']}, at character {broken['loc'][1]}"
         return problem(400, _KINDS[400], f"The body is not valid JSON: {said}.")
-    found = [{**one, "loc": one["loc"][1:]} for one in problems]  # the first is: body, query ...
+    found = [
+        {**one, "loc": one["loc"][1:] or ("body",)} for one in problems
+    ]  # without: body, query
     fields = _fields(reword_problems(found))  # type: ignore[arg-type]
     said = "; ".join(f"{one['field']}: {one['message']}" for one in fields)
     return problem(422, "InputError", f"The request is not valid. {said}", fields=fields)

@@ -41,6 +41,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "string_too_short": "give {min_length} or more characters",
     "string_type": "give a text",
     "too_long": "give {max_length} or fewer of them",
+    "too_short": "give {min_length} or more of them",
     "tuple_type": _LIST,
 }
 """What is possible, by pydantic's type of the problem."""

@@ -31,6 +31,15 @@ async def test_without_a_model_there_are_passages(api: httpx.AsyncClient) -> Non
     assert shown["cost_usd"] == 0
 
 
+async def test_another_language_is_told(api: httpx.AsyncClient) -> None:
+    """Where words alone are compared, with what to do; the question in the same one is not."""
+    put_page(TEA, TEXT)
+    asked = {"question": "Wie lange wird der grüne Tee gedämpft?"}
+    (notice,) = (await api.post("/collections/docs/ask", json=asked)).json()["notices"]
+    assert notice.startswith("The question is in German, 'docs' is in English")
+    assert (await api.post("/collections/docs/ask", json=ASKED)).json()["notices"] == []
+
+
 async def test_citations_lead_to_the_place_in_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sentence names a passage, and the passage the characters of the stored text."""
     with OpenAIServer("It is steamed for half a minute [1]. Aliens help [7].") as server:

@@ -182,12 +182,13 @@ async def test_the_same_decision_twice_at_once_is_one(tmp_path: Path) -> None:
 
 
 async def test_the_same_decision_of_another_programs_run_twice_at_once(
-    api: httpx.AsyncClient,
+    api: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Both are accepted: one of them is the first, and the other says the same."""
+    """All are accepted: one of them is the first, the others say the same, and none has failed."""
     path = f"/gates/{await _waiting_run()}/decision"
     answers = await asyncio.gather(*(api.post(path, json={"status": "rejected"}) for _ in range(3)))
     assert [answer.status_code for answer in answers] == [202] * 3
+    assert "failed" not in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -112,3 +112,22 @@ def test_wrong_settings_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = TestClient(app).get("/app/api/fails")
     assert answer.status_code == 400
     assert "COLLECTION_SEARCH_MAX_COST_USD: give a number" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field", "message"),
+    [
+        ("/collections/docs/ask", '"x"', "body", "give a map of names and values"),
+        ("/collections/docs/ask", '{"question": "a", "kk": 3}', "kk", "there is no such field"),
+        ("/collections/docs/coverage", '{"questions": "a"}', "questions", "there is no such field"),
+        ("/gates/gate-1/decision", '{"status": "approved", "approved_url": []}', "approved_url",
+         "there is no such field"),
+    ],
+)  # fmt: skip
+async def test_what_is_no_part_of_a_request_is_named(
+    api: httpx.AsyncClient, path: str, body: str, field: str, message: str
+) -> None:
+    """A name with a typing error would be a choice that is not made."""
+    answer = await api.post(path, content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 422
+    assert {"field": field, "message": message} in answer.json()["error"]["fields"]

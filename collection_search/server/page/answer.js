@@ -48,6 +48,7 @@ function answer(found) {
     text ? written(text, found.passages) : notice("info",
       found.passages.length ? t("answer.noText") : t("answer.nothing")),
     found.note && el("p", { class: "quiet" }, outside(found.note)),
+    found.notices.map((one) => el("p", { class: "quiet" }, outside(one))),
     found.cost_usd > 0 && el("p", { class: "quiet" }, usd(found.cost_usd)));
 }
 

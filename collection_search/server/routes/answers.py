@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ...contracts.answer import AnswerReason, AnswerSentence
 from ...ranking.evidence import answering
 from ...ranking.excerpts import best_excerpts
 from ...runtime.concurrency import offload
 from ...tools.answer import aanswer
+from ...tools.answers.language_notice import explain_language
 from ..access import Viewer  # noqa: TC001 - FastAPI reads it
 from ..opened import Base, CollectionName, open_collection
 
 if TYPE_CHECKING:
     from ...contracts.answer import Answer
     from ...contracts.collection import Passage
+    from ..opened import OpenedCollection
 
 router = APIRouter(tags=["answers"])
 
@@ -27,6 +29,8 @@ _BEST_CHARS: Final = 400
 
 class CollectionQuestion(BaseModel):
     """A question to a collection."""
+
+    model_config = ConfigDict(extra="forbid")
 
     question: str = Field(min_length=1, max_length=2000)
     k: int = Field(default=8, ge=1, le=100, description="Passages at most.")
@@ -79,6 +83,7 @@ class AskedAnswer(BaseModel):
     reason: AnswerReason | None = Field(description="Why there is no written answer.")
     note: str | None = Field(description="The reason in words, with what to do.")
     passages: list[AnswerPassage] = Field(description="Best first.")
+    notices: list[str] = Field(description="What may have kept better passages from being found.")
     cost_usd: float | None = Field(description="Of the model's calls; null where it is not known.")
 
 
@@ -92,10 +97,10 @@ async def ask_collection(
     """
     opened = await open_collection(base, caller, name)
     answer = await aanswer(asked.question, collection=name, k=asked.k, context=opened.context)
-    return await offload(_answer, answer, name)
+    return await offload(_answer, answer, opened)
 
 
-def _answer(answer: Answer, collection: str) -> AskedAnswer:
+def _answer(answer: Answer, opened: OpenedCollection) -> AskedAnswer:
     good = {passage.n for passage in answering(answer.passages)}
     written = None
     if answer.outcome == "answered":
@@ -105,13 +110,17 @@ def _answer(answer: Answer, collection: str) -> AskedAnswer:
             model=answer.model,
             removed=answer.removed,
         )
+    notice = explain_language(
+        opened.store.collections, opened.scope, answer.question, answer.passages
+    )
     return AskedAnswer(
         question=answer.question,
-        collection=collection,
+        collection=opened.scope.collection,
         answer=written,
         reason=answer.reason,
         note=answer.message,
         passages=[_passage(one, answer.question, answers=one.n in good) for one in answer.passages],
+        notices=[f"{notice}."] if notice else [],
         cost_usd=answer.cost_usd,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ...contracts.embedded_text import embedder_of_vectors
 from ...ports.collections import find_page
@@ -93,6 +93,8 @@ class WholeDocument(BaseModel):
 
 class PagesToDelete(BaseModel):
     """Documents to delete."""
+
+    model_config = ConfigDict(extra="forbid")
 
     urls: list[str] = Field(min_length=1, max_length=500)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from fastapi import APIRouter, Body
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ...contracts.coverage import Coverage
 from ...contracts.refresh_report import RefreshReport  # noqa: TC001 - FastAPI reads it
@@ -29,6 +29,8 @@ ToldT = TypeVar("ToldT", bound=BaseModel)
 class ToVerify(BaseModel):
     """Which questions are verified."""
 
+    model_config = ConfigDict(extra="forbid")
+
     question: str | None = Field(
         default=None,
         max_length=2000,
@@ -51,6 +53,8 @@ class AllVerified(BaseModel):
 
 class ToRefresh(BaseModel):
     """What a refresh does besides looking at the pages again."""
+
+    model_config = ConfigDict(extra="forbid")
 
     ask: bool = Field(default=True, description="Ask the collection's questions again.")
     crawl: bool = Field(default=True, description="Repeat its crawls.")

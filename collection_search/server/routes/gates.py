@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ...contracts.review import (
     DeadlinePolicy,
@@ -70,12 +70,17 @@ class GateDetail(ReviewRequest):
 class PersonsDecision(BaseModel):
     """A decision of the caller; who decided is the authenticated user."""
 
+    model_config = ConfigDict(extra="forbid")
+
     status: Literal["approved", "rejected", "partial"] = Field(
         description=ReviewDecision.model_fields["status"].description
     )
     approved_urls: list[str] = Field(default_factory=list, max_length=1000)
     added_urls: list[str] = Field(default_factory=list, max_length=1000)
     comment: str | None = Field(default=None, max_length=2000)
+    approver: str | None = Field(
+        default=None, max_length=200, description="Not read: it is the authenticated user."
+    )
 
 
 class GateOutcome(BaseModel):
@@ -128,7 +133,7 @@ async def decide(
     the same user may be sent again: the answer is how the review stands.
     """
     gate, runs = await find_gate(gate_id, caller, base), getattr(request.app.state, "runs", None)
-    given = decision.model_dump()
+    given = decision.model_dump(exclude={"approver"})
     decided = await decide_gate(gate, given, caller=caller, base=base, runs=runs, tasks=tasks)
     if decided.run is not None:
         return decided.run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Path
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from ...errors import InputError
 from ...runtime.concurrency import offload
@@ -49,6 +49,8 @@ class Keys(BaseModel):
 
 class NewKey(BaseModel):
     """A key to store; nothing ever returns it."""
+
+    model_config = ConfigDict(extra="forbid")
 
     key: SecretStr = Field(max_length=4096)
 
