@@ -71,6 +71,14 @@ def test_what_another_question_was_searched_for_is_not_proposed() -> None:
     assert [line.split("'")[1] for line in list(lines)[1:]] == ["b guide"]
 
 
+def test_a_query_is_proposed_once() -> None:
+    """Also for several questions, however it is written."""
+    first: Any = {"gaps": ["b"], "next_queries": ["b guide"], "searched": ["a"], "queries": []}
+    second: Any = {**first, "next_queries": ["B guide", "c"]}
+    lines = coverage_steps([first, second], MissingPages([], 0), collection="py", tenant=None)
+    assert [line.split("'")[1] for line in list(lines)[1:] if "'" in line] == ["b guide"]
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("filled")
 def test_json_has_the_whole_coverage(command: Invoke) -> None:

@@ -216,6 +216,7 @@ def test_a_rejection_ingests_nothing(paused: Callable[..., str], command: Invoke
     ("options", "says"),
     [
         (("--approve", "99"), "is not possible: the candidates are 1 to"),
+        (("--approve", "99-1"), "is not possible: the candidates are 1 to"),
         (("--approve", "x"), "'x' is no number"),
         (("--approve", "1,,2"), "A number is missing"),
         (("--approve", ""), "A number is missing"),

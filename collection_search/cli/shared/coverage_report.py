@@ -100,14 +100,14 @@ def coverage_steps(
     """
     where = {"collection": collection, "tenant": tenant}
     known = {query.casefold() for coverage in found for query in coverage["searched"]}
-    queries = [
-        query
-        for coverage in found
-        for query in _unknown(coverage["next_queries"], known)[: len(coverage["gaps"])]
-    ]
+    queries: list[str] = []
+    for coverage in found:
+        new = _unknown(coverage["next_queries"], known)[: len(coverage["gaps"])]
+        known.update(query.casefold() for query in new)
+        queries += new
     if queries:
         yield "Next, to close the gaps:"
-        for query in dict.fromkeys(queries):
+        for query in queries:
             yield f"  {shell_command('run', query, '--auto-ingest', **where)}"
     has_failed = any(page["state"] == "failed" for page in missing.unstored)
     if has_failed or missing.waiting:

@@ -72,10 +72,10 @@ def _parse_numbers(part: str, count: int) -> range:
     if not (match := _RANGE.fullmatch(part)):
         raise InputError(f"{part!r} is no number: give all, none, or numbers such as 1,3-5.")
     first, last = int(match[1]), int(match[2] or match[1])
+    if not (1 <= first <= count and 1 <= last <= count):
+        raise InputError(f"{part!r} is not possible: the candidates are 1 to {count}.")
     if first > last:
         raise InputError(f"{part!r} is in the wrong order: write {last}-{first}.")
-    if not 1 <= first <= last <= count:
-        raise InputError(f"{part!r} is not possible: the candidates are 1 to {count}.")
     return range(first, last + 1)
 
 
