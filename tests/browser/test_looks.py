@@ -83,6 +83,27 @@ def assert_fits(page: Page) -> None:
     assert too_wide == []
 
 
+def assert_words_are_whole(page: Page) -> None:
+    """Assert that no word on a button goes on in the next line."""
+    broken = page.evaluate(
+        """() => [...document.querySelectorAll("button, a.button")].flatMap(button => {
+          const found = [];
+          const texts = document.createTreeWalker(button, NodeFilter.SHOW_TEXT);
+          while (texts.nextNode()) {
+            for (const word of texts.currentNode.data.matchAll(/\\S+/g)) {
+              const range = new Range();
+              range.setStart(texts.currentNode, word.index);
+              range.setEnd(texts.currentNode, word.index + word[0].length);
+              const tops = [...range.getClientRects()].map(box => Math.round(box.top));
+              if (new Set(tops).size > 1) found.push(word[0]);
+            }
+          }
+          return found;
+        })"""
+    )
+    assert broken == []
+
+
 @pytest.mark.parametrize("language", ["en-US", "de-DE"])
 def test_the_navigation_is_whole_at_every_width(
     host: Host, open_page: Callable[..., Page], language: str
@@ -138,6 +159,7 @@ def test_every_view_is_accessible(
     for name, size in (("wide", WIDE), ("narrow", NARROW)):
         page.set_viewport_size(size)  # type: ignore[arg-type]
         assert_fits(page)
+        assert_words_are_whole(page)
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
             found[name, scheme] = grave_violations(page)
@@ -178,6 +200,7 @@ def test_no_text_is_missing_in_german(
     page = open_page(host, places.of(view), locale="de-DE", viewport=NARROW)
     settled(page)
     assert_fits(page)
+    assert_words_are_whole(page)
     words: list[Any] = page.evaluate(
         """async () => {
           const { en } = await import(new URL("en.js", document.baseURI));
