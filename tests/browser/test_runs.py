@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 from support.page_steps import (
+    AT_A_RUN,
     FAILING_QUESTION,
     HELD_QUESTION,
     HERONS,
@@ -205,6 +206,45 @@ def test_a_failing_provider_is_told_with_its_reason(page: Page, collection: str)
     expect(stage(page, "k_parallel_web_search")).to_have_attribute(
         "data-state", re.compile("warned|failed")
     )
+
+
+@pytest.mark.parametrize(("language", "most"), [("en", "2,000"), ("de", "2.000")])
+def test_a_question_that_is_too_long_is_told_and_not_cut(
+    page: Page, collection: str, language: str, most: str
+) -> None:
+    """What is pasted stays whole; no run is started until it is short enough."""
+    page.locator("#language").select_option(language)
+    question = page.locator("#question")
+    question.focus()
+    page.keyboard.insert_text("How do herons catch fish? " * 80)
+    assert len(question.input_value()) == 80 * 26
+    expect(page.locator("#question-error")).to_contain_text(most)
+    page.locator("#collection").fill(collection)
+    page.locator("#ask button[type=submit]").click()
+    expect(question).to_be_focused()
+    expect(page.locator("#question-error")).to_contain_text(most)
+    assert "#/runs/" not in page.url
+    question.fill(QUESTION)
+    expect(page.locator("#question-error")).to_be_hidden()
+    page.locator("#ask button[type=submit]").click()
+    page.wait_for_url(AT_A_RUN)
+
+
+def test_a_question_to_a_collection_is_not_cut(
+    page: Page, host: Host, collection: str, api: PageApi
+) -> None:
+    """The same at a collection."""
+    api.filled(collection)
+    page.goto(f"{host.page}#/collections/{collection}")
+    page.locator("#collection-question").focus()
+    page.keyboard.insert_text("How do herons catch fish? " * 80)
+    page.keyboard.press("Enter")
+    expect(page.locator("#collection-question-error")).to_contain_text("2,000")
+    assert len(page.locator("#collection-question").input_value()) == 80 * 26
+    page.locator("#collection-question").fill(QUESTION)
+    expect(page.locator("#collection-question-error")).to_be_hidden()
+    page.keyboard.press("Enter")
+    expect(page.locator("#answer")).to_be_visible()
 
 
 def test_a_wrong_field_is_pointed_at(page: Page, collection: str) -> None:

@@ -37,6 +37,8 @@ DEEDS = (
     "#results input",
     "#documents button",
     "#gates button",
+    "article.run .view-head a.button",
+    "main .empty a.button",
     "#ticket button",
 )
 
@@ -47,6 +49,7 @@ class Guarded(NamedTuple):
     host: Host
     tokens: dict[str, str]
     done: str
+    waiting: str
     gate: str
 
 
@@ -76,7 +79,7 @@ def guarded(
         with PageApi(host.url, tokens["reviewer"]) as api:
             done = api.run(COLLECTION, HERONS, auto_ingest=True, **given)
             waiting = api.run(COLLECTION, HERONS, graph="collection_review", **given)
-        yield Guarded(host, tokens, done["run_id"], waiting["gate_id"])
+        yield Guarded(host, tokens, done["run_id"], waiting["run_id"], waiting["gate_id"])
 
 
 def sign_in(page: Page, token: str) -> None:
@@ -150,6 +153,7 @@ def test_a_viewer_sees_no_deeds(guarded: Guarded, open_page: Callable[..., Page]
     shown = {
         "#/ask": ".past li",
         f"#/runs/{guarded.done}": "#results > li",
+        f"#/runs/{guarded.waiting}": "#run-state .badge.warn",
         "#/reviews": "#gates > li",
         f"#/reviews/{guarded.gate}": "#results > li",
         below: "#ask-collection",
@@ -161,6 +165,31 @@ def test_a_viewer_sees_no_deeds(guarded: Guarded, open_page: Callable[..., Page]
         page.goto(guarded.host.page + view)
         expect(page.locator(selector).first).to_be_visible()
         assert [deed for deed in DEEDS if page.locator(deed).count()] == [], view
+
+
+def test_a_viewer_is_asked_for_nothing(guarded: Guarded, open_page: Callable[..., Page]) -> None:
+    """No text tells a viewer to decide, to tick or to search; a reviewer is told."""
+    told = {
+        "#/ask": ".past .empty",
+        "#/reviews": "#gates > li",
+        f"#/runs/{guarded.waiting}": "#run-state .badge.warn",
+        f"#/runs/{guarded.done}": "#results > li",
+    }
+    urgings = ("Ask a question:", "your decision", "Review: ", "Decide now")
+    found: dict[str, set[str]] = {}
+    for role in ("viewer", "reviewer"):
+        page = open_page(guarded.host)
+        page.route("**/api/runs?*", lambda route: route.fulfill(json={"runs": []}))
+        sign_in(page, guarded.tokens[role])
+        for view, selector in told.items():
+            page.goto(guarded.host.page + view)
+            expect(page.locator(selector).first).to_be_visible()
+            text = page.locator("main").inner_text()
+            labels = page.locator("main [aria-label]").evaluate_all(
+                "all => all.map(one => one.ariaLabel).join(' ')"
+            )
+            found.setdefault(role, set()).update(one for one in urgings if one in text + labels)
+    assert found == {"viewer": set(), "reviewer": set(urgings)}
 
 
 def test_a_reviewer_runs_but_deletes_nothing(

@@ -41,6 +41,9 @@ class PageApi:
     def post(self, path: str, **body: Any) -> dict[str, Any]:
         return self._answer(self._client.post(path, json=body))
 
+    def delete(self, path: str) -> dict[str, Any]:
+        return self._answer(self._client.delete(path))
+
     def run(
         self,
         collection: str,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from support.langgraph_server import langgraph_dev
+from support.page_world import BLOCKED_HOST
 from support.served_app import served_app
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ def variables_for(world: PageWorld) -> dict[str, str]:
         "COLLECTION_SEARCH_PROVIDER": "offline",
         "COLLECTION_SEARCH_EMBEDDINGS": "lexical",
         "COLLECTION_SEARCH_ANSWER_CACHE_S": "0",
+        "COLLECTION_SEARCH_HEURISTICS": json.dumps({"blocked_hosts": [BLOCKED_HOST]}),
         "COLLECTION_SEARCH_FETCH_ALLOWED": world.address,
         "COLLECTION_SEARCH_FETCH_DELAY_S": "0",
         "COLLECTION_SEARCH_SEARCH_TIMEOUT_S": "120",

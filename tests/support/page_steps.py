@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 QUESTION: Final = "How do I cancel an asyncio task after a timeout?"
 HERONS: Final = "How do herons catch fish?"
 HELD_QUESTION: Final = "How do herons with patience catch fish?"
+ADVERT_QUESTION: Final = "How do herons of the advert catch fish?"
 FAILING_QUESTION: Final = "How do herons catch fish in an outage?"
 HOSTILE_QUESTION: Final = "How do hostile cranes dance?"
 MANY_QUESTION: Final = "How do herons of the catalogue catch fish?"

@@ -1,8 +1,8 @@
 """A web of a few sites and a search engine over it, for a page that a browser drives.
 
 A word of the query chooses what the search engine does: `herons` finds six pages that can be read,
-`catalogue` sixty, `hostile` pages with hostile titles and addresses; `patience` answers once
-`release()` was called, and `outage` fails.
+`catalogue` sixty, `advert` one more on a host that is blocked, `hostile` pages with hostile titles
+and addresses; `patience` answers once `release()` was called, and `outage` fails.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ HOLD_S: Final = 120.0
 """Longest wait of a held search: only a test that fails waits so long."""
 HELD: Final = "patience"
 FAILING: Final = "outage"
+ADVERT: Final = "advert"
+BLOCKED_HOST: Final = "adverts.example"
 
 HOSTILE_TITLES: Final = (
     "<script>window.harmed = 'script'</script>Cranes one",
@@ -65,6 +67,7 @@ def _bird_pages(kind: str, count: int) -> tuple[WebPage, ...]:
 
 
 HERONS: Final = _bird_pages("herons", 6)
+ADVERT_TEXTS: Final = ("How herons catch fish: an advert", "Buy a rod: herons catch fish with it.")
 CATALOGUE: Final = _bird_pages("catalogue", 60)
 HELD_PAGES: Final = _bird_pages(HELD, 4)
 
@@ -135,6 +138,8 @@ class PageWorld:
             self._held.set()
             self._released.wait(HOLD_S)
         rows = self._hostile() if "hostile" in words else self._rows(words)
+        if ADVERT in words:
+            rows.append(self._row(f"http://{BLOCKED_HOST}/herons", *ADVERT_TEXTS))
         return rows[PAGES_OF_A_SEARCH * (number - 1) : PAGES_OF_A_SEARCH * number]
 
     def _rows(self, words: str) -> list[dict[str, Any]]:

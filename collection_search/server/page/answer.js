@@ -4,25 +4,25 @@ import { api } from "./api.js";
 import { el, fill, outside, visible, webLink } from "./dom.js";
 import { score, usd } from "./format.js";
 import { t } from "./i18n.js";
-import { busy, button, copy, empty, errorBox, field, loading, notice } from "./widgets.js";
+import { busy, button, copy, emptyUntilSearch, errorBox, field, limitLength, loading, notice } from "./widgets.js";
 
 /** Return the form with the place of its answer. */
 export function askPanel(info, { signal }) {
   const place = el("div", { id: "answered" });
   if (!info.documents) {
-    return empty(t("answer.noDocuments"), t("answer.noDocumentsHint"),
-      el("a", { class: "button primary", href: "#/ask" }, t("nav.ask")));
+    return emptyUntilSearch(t("answer.noDocuments"), t("answer.noDocumentsHint"));
   }
   const question = el("input", {
-    id: "collection-question", type: "search", required: true, maxlength: 2000, dir: "auto",
+    id: "collection-question", type: "search", required: true, dir: "auto",
     autocomplete: "off", placeholder: t("answer.example"),
   });
   const submit = el("button", { class: "primary" }, t("answer.submit"));
-  const form = el("form", { id: "ask-collection", class: "ask-line" },
+  const form = el("form", { id: "ask-collection", class: "ask-line", novalidate: true },
     field(t("answer.question"), question), submit);
+  form.addEventListener("input", () => limitLength(question));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (!question.value.trim()) return;
+    if (!question.value.trim() || !limitLength(question)) return;
     busy(submit, () => answerInto(place, info.name, question.value.trim(), signal));
   });
   return el("div", {}, form, place);

@@ -8,7 +8,7 @@ import { t, word } from "./i18n.js";
 import { pastRuns } from "./runs_list.js";
 import { draft, may, offer } from "./session.js";
 import { recall, remember } from "./storage.js";
-import { busy, clearFieldErrors, errorBox, field, fieldError, heading, load, notice } from "./widgets.js";
+import { busy, clearFieldErrors, errorBox, field, fieldError, heading, limitLength, load, notice } from "./widgets.js";
 
 const ESTIMATE_AFTER_MS = 500;
 const IDS = {
@@ -33,7 +33,7 @@ function questionForm(options, signal) {
   const { defaults } = options;
   const inputs = {
     question: el("textarea", {
-      id: "question", rows: 3, maxlength: 2000, required: true, autofocus: true, dir: "auto",
+      id: "question", rows: 3, required: true, autofocus: true, dir: "auto",
       placeholder: t("ask.example"), enterkeyhint: "search",
     }),
     collection_scope: el("input", {
@@ -79,6 +79,7 @@ function questionForm(options, signal) {
     const name = inputs.collection_scope.value.trim();
     known.textContent = !name || options.collections.includes(name) ? "" : t("ask.newCollection");
     auto.allow(!review.checked);
+    limitLength(inputs.question);
   };
   restore(form);
   told();
@@ -159,7 +160,8 @@ async function start(form, { payload, problem, signal }) {
 
 /** Return what is wrong with a field, in the page's language. */
 function invalid(input) {
-  const { valueMissing, tooLong } = input.validity;
+  const { customError, valueMissing, tooLong } = input.validity;
+  if (customError) return input.validationMessage;
   if (valueMissing && input.type !== "number") return t("invalid.missing");
   if (tooLong) return t("invalid.long", { most: input.maxLength });
   return t(input.step > 1 ? "invalid.steps" : "invalid.range", input);

@@ -4,7 +4,7 @@ import { api } from "./api.js";
 import { el, fill, outside } from "./dom.js";
 import { bytes, number, when } from "./format.js";
 import { t } from "./i18n.js";
-import { badge, empty, heading, load } from "./widgets.js";
+import { badge, emptyUntilSearch, heading, load } from "./widgets.js";
 
 export function show(main, _, signal) {
   const place = el("div", {});
@@ -13,8 +13,7 @@ export function show(main, _, signal) {
   return load(place, async () => {
     const { collections } = await api.get(["collections"], {}, signal);
     if (!collections.length) {
-      return empty(t("collections.none"), t("collections.noneHint"),
-        el("a", { class: "button primary", href: "#/ask" }, t("nav.ask")));
+      return emptyUntilSearch(t("collections.none"), t("collections.noneHint"));
     }
     return el("ul", { id: "collections", class: "cards" }, collections.map(card));
   }, signal);

@@ -5,7 +5,7 @@ import { el, fill, outside } from "./dom.js";
 import { day, number, score, usdOf, when } from "./format.js";
 import { t } from "./i18n.js";
 import { may } from "./session.js";
-import { ask, badge, button, empty, errorBox, facts, load, notice, toast } from "./widgets.js";
+import { ask, badge, button, emptyUntilSearch, errorBox, facts, load, notice, toast } from "./widgets.js";
 
 const LOOK_MS = 2000;
 
@@ -58,8 +58,7 @@ async function refreshing(info, told, signal) {
 async function dashboard(info, { told, again, signal }) {
   const found = await api.get(["collections", info.name, "coverage"], {}, signal);
   if (!found.questions.length) {
-    return empty(t("coverage.none"), t("coverage.noneHint"),
-      el("a", { class: "button primary", href: "#/ask" }, t("nav.ask")));
+    return emptyUntilSearch(t("coverage.none"), t("coverage.noneHint"));
   }
   const sum = (name) => found.questions.reduce((all, each) => all + (each[name] ?? 0), 0);
   const [answered, open, unverified] = [sum("answered"), sum("open"), sum("unverified")];
@@ -134,6 +133,7 @@ async function remove(info, signal) {
   if (!sure) return;
   await api.delete(["collections", info.name]);
   toast(t("deleted"));
+  dispatchEvent(new Event("gates-changed"));
   if (!signal.aborted) location.hash = "#/collections";
 }
 

@@ -19,7 +19,7 @@ export function crawlBar(run, list, signal) {
     start(run, list(), { collection, problem, signal })));
   const element = el("div", { class: "bar-of-actions" },
     el("div", { class: "row" },
-      button(t("select.all"), () => list().tick(() => true), { class: "small", id: "select-all" }),
+      button(t("select.all"), () => list().tickAll(), { class: "small", id: "select-all" }),
       button(t("select.none"), () => list().tick(() => false), { class: "small", id: "select-none" }),
       count),
     el("div", { class: "row" },

@@ -12,7 +12,7 @@ export async function decide(gate, { approved, added, comment }, signal) {
     return;
   }
   const sure = await ask({
-    title: t("gate.sure", { n }), text: t("gate.sureText", { n: gate.candidates.length }),
+    title: t("gate.sure", { n }), text: t("gate.sureText", { pages: describePages(gate, approved, added, "count.addedByYou") }),
     yes: t("gate.approve", { n }),
   });
   if (!sure) return;
@@ -23,11 +23,20 @@ export async function decide(gate, { approved, added, comment }, signal) {
   });
 }
 
-/** Reject all pages after a confirmation that asks why. Raises ApiError. */
-export async function reject(gate, signal) {
+/** Return how many candidates are approved, and how many pages were added; `key` names these. */
+export function describePages(gate, approved, added, key) {
+  const chosen = t("count.chosen", { chosen: approved.length, n: gate.candidates.length });
+  return added.length ? t("count.both", { chosen, added: t(key, { n: added.length }) }) : chosen;
+}
+
+/**
+ * Reject all pages after a confirmation that asks why and begins with what was typed. Raises
+ * ApiError.
+ */
+export async function reject(gate, typed, signal) {
   const comment = await ask({
     title: t("gate.rejectSure"), text: t("gate.rejectText"), yes: t("gate.reject"),
-    danger: true, comment: true,
+    danger: true, comment: typed,
   });
   if (comment === null) return;
   await send(gate, signal, { status: "rejected", ...(comment ? { comment } : {}) });

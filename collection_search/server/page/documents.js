@@ -5,7 +5,7 @@ import { el, fill, outside, webLink } from "./dom.js";
 import { number, when } from "./format.js";
 import { t } from "./i18n.js";
 import { may } from "./session.js";
-import { ask, badge, button, empty, errorBox, load, pager, toast } from "./widgets.js";
+import { ask, badge, button, empty, emptyUntilSearch, errorBox, load, pager, toast } from "./widgets.js";
 
 const LIMIT = 50;
 const SEARCH_AFTER_MS = 300;
@@ -34,8 +34,7 @@ async function page(info, { search, offset, go, problem, signal }) {
     { offset, limit: LIMIT, search: wanted }, signal);
   if (!found.total) {
     return wanted ? empty(t("documents.noMatch"), t("documents.noMatchHint"))
-      : empty(t("documents.none"), t("documents.noneHint"),
-        el("a", { class: "button primary", href: "#/ask" }, t("nav.ask")));
+      : emptyUntilSearch(t("documents.none"), t("documents.noneHint"));
   }
   const remove = async (one) => {
     const sure = await ask({

@@ -1,11 +1,13 @@
 /** One gate: its candidates to tick, pages to add, a comment, and the decision. */
 
 import { api } from "./api.js";
+import { drawDecision } from "./decided.js";
 import { decide, reject } from "./decisions.js";
 import { el, fill, outside, webAddress } from "./dom.js";
 import { score } from "./format.js";
 import { deadline } from "./gates.js";
 import { t } from "./i18n.js";
+import { reasonAgainst } from "./refusals.js";
 import { ResultList } from "./results.js";
 import { may } from "./session.js";
 import { badge, button, errorBox, field, fieldError, heading, load, notice } from "./widgets.js";
@@ -19,7 +21,7 @@ export function show(main, { id }, signal) {
 function view(gate, signal) {
   const open = (gate.state ?? "open") === "open";
   const canTick = open && may("reviewer");
-  const good = (each) => each.embedding_rank_score >= gate.threshold && !each.criteria?.refused;
+  const good = (each) => each.embedding_rank_score >= gate.threshold && !reasonAgainst(each);
   const bar = canTick && decisionBar(gate, () => list, { good, signal });
   const list = new ResultList(gate.candidates, {
     canTick, isTicked: good, threshold: gate.threshold, changed: () => bar && bar.update(),
@@ -33,9 +35,9 @@ function view(gate, signal) {
         el("span", {}, t("count.candidates", { n: gate.candidates.length })),
         gate.round > 1 && el("span", {}, t("gate.round", { n: gate.round })),
         el("span", {}, t("gate.threshold", { score: score(gate.threshold) })),
-        deadline(gate)),
+        open && deadline(gate)),
       gate.threshold_reason && el("p", { class: "quiet" }, outside(gate.threshold_reason))),
-    !open && notice("info", t("gate.closed")),
+    !open && [notice("info", t("gate.closed")), drawDecision(gate)],
     bar && bar.element, el("h2", { class: "unseen" }, t("gate.candidates")), list.element);
 }
 
@@ -53,45 +55,51 @@ function decisionBar(gate, list, { good, signal }) {
     }
   };
   const approve = button("", guarded(() => {
-    const urls = addedUrls(added);
-    const given = { approved: list().chosen, added: urls, comment: comment.value.trim() };
-    return urls && decide(gate, given, signal);
+    const given = { ...readPages(gate, list(), added), comment: comment.value.trim() };
+    return checkAdded(added, given.added) && decide(gate, given, signal);
   }), { class: "primary", id: "approve" });
   const element = el("div", { class: "bar-of-actions" },
     el("div", { class: "row" },
       button(t("select.at", { score: score(gate.threshold) }), () => list().tick(good),
         { class: "small", id: "select-threshold" }),
-      button(t("select.all"), () => list().tick(() => true), { class: "small", id: "select-all" }),
+      button(t("select.all"), () => list().tickAll(), { class: "small", id: "select-all" }),
       button(t("select.none"), () => list().tick(() => false), { class: "small", id: "select-none" }),
       count),
     el("div", { class: "row" }, approve,
-      button(t("gate.reject"), guarded(() => reject(gate, signal)), { id: "reject", class: "danger" })),
+      button(t("gate.reject"), guarded(() => reject(gate, comment.value, signal)),
+        { id: "reject", class: "danger" })),
     el("details", { class: "more whole" }, el("summary", {}, t("gate.more")),
       el("div", { class: "grid" },
         field(t("gate.add"), added, { hint: t("gate.addHint", { n: MAX_ADDED }) }),
         field(t("gate.comment"), comment, { hint: t("gate.commentHint") }))),
     problem);
   const update = () => {
-    const chosen = list().chosen.length;
-    const extra = lines(added).length;
-    count.textContent = t("select.count", { n: chosen, all: list().size });
-    approve.textContent = t("gate.approve", { n: chosen + extra });
-    approve.disabled = chosen + extra === 0;
+    const pages = readPages(gate, list(), added);
+    const n = pages.approved.length + pages.added.length;
+    count.textContent = t("select.count", { n: list().chosen.length, all: list().size });
+    approve.textContent = t("gate.approve", { n });
+    approve.disabled = n === 0;
   };
   added.addEventListener("input", update);
   return { element, update };
 }
 
-function lines(input) {
-  return input.value.split("\n").map((line) => line.trim()).filter(Boolean);
+/** Return the approved candidates and the further pages; the address of a candidate is approved. */
+function readPages(gate, list, input) {
+  const lines = new Set(input.value.split("\n").map((line) => line.trim()).filter(Boolean));
+  const chosen = new Set(list.chosen);
+  const candidates = gate.candidates.map((each) => each.url);
+  return {
+    approved: candidates.filter((url) => chosen.has(url) || lines.has(url)),
+    added: [...lines].filter((url) => !candidates.includes(url)),
+  };
 }
 
-/** Return the URLs that were added, or null after telling which one is wrong. */
-function addedUrls(input) {
-  const urls = lines(input);
+/** Return whether these addresses may be added; the field tells which one is wrong. */
+function checkAdded(input, urls) {
   const wrong = urls.find((url) => !webAddress(url));
-  if (!wrong && urls.length <= MAX_ADDED) return urls;
+  if (!wrong && urls.length <= MAX_ADDED) return true;
   fieldError(input.id, wrong ? t("gate.badUrl", { url: wrong }) : t("gate.addHint", { n: MAX_ADDED }));
   input.focus();
-  return null;
+  return false;
 }

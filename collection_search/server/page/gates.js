@@ -6,21 +6,21 @@ import { el, fill, outside } from "./dom.js";
 import { score, when } from "./format.js";
 import { showWaiting } from "./header.js";
 import { t } from "./i18n.js";
+import { reasonAgainst } from "./refusals.js";
 import { may } from "./session.js";
-import { badge, button, empty, errorBox, heading, load, pager } from "./widgets.js";
+import { badge, button, emptyUntilSearch, errorBox, heading, load, pager } from "./widgets.js";
 
 const LIMIT = 50;
 
 export function show(main, { query }, signal) {
   const place = el("div", { id: "gates-place" });
   fill(main, el("header", { class: "view-head" }, heading(t("gates.title")),
-    el("p", { class: "lead" }, t("gates.lead"))), place);
+    el("p", { class: "lead" }, t(may("reviewer") ? "gates.lead" : "gates.leadToRead"))), place);
   const go = (offset) => load(place, async () => {
     const found = await api.get(["gates"], { offset, limit: LIMIT }, signal);
     showWaiting(found.total);
     if (!found.total) {
-      return empty(t("gates.none"), t("gates.noneHint"),
-        el("a", { class: "button", href: "#/ask" }, t("nav.ask")));
+      return emptyUntilSearch(t("gates.none"), t("gates.noneHint"));
     }
     return [
       el("p", { class: "quiet", role: "status" }, t("gates.count", { n: found.total })),
@@ -32,6 +32,7 @@ export function show(main, { query }, signal) {
 }
 
 function gateRow(gate, signal) {
+  const open = t(may("reviewer") ? "gate.open" : "gate.read");
   const href = `#/reviews/${encodeURIComponent(gate.gate_id)}`;
   const problem = el("div", {});
   const quick = async () => {
@@ -54,8 +55,7 @@ function gateRow(gate, signal) {
     el("div", { class: "row" },
       may("reviewer") && button(t("gate.approveAt", { score: score(gate.threshold) }), quick,
         { class: "small" }),
-      el("a", { class: "button small", href, "aria-label": `${t("gate.open")}: ${gate.question}` },
-        t("gate.open"))));
+      el("a", { class: "button small", href, "aria-label": `${open}: ${gate.question}` }, open)));
 }
 
 /** Return until when a gate waits, and what happens then. */
@@ -69,7 +69,7 @@ export function deadline(gate) {
 async function approveAtThreshold(row, signal) {
   const gate = await api.get(["gates", row.gate_id], {}, signal);
   const urls = gate.candidates
-    .filter((each) => each.embedding_rank_score >= gate.threshold && !each.criteria?.refused)
+    .filter((each) => each.embedding_rank_score >= gate.threshold && !reasonAgainst(each))
     .map((each) => each.url);
   await decide(gate, { approved: urls, added: [], comment: "" }, signal);
 }

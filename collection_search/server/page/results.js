@@ -4,6 +4,7 @@ import { el, freshId, outside, webLink } from "./dom.js";
 import { explanation, scoreBar } from "./explanation.js";
 import { day } from "./format.js";
 import { t } from "./i18n.js";
+import { reasonAgainst, refusalBadge, refusalReason } from "./refusals.js";
 import { badge } from "./widgets.js";
 
 const MANY = 50; // from here on, rows outside the window are laid out when they come into it
@@ -34,6 +35,11 @@ export class ResultList {
     for (const each of this.#rows) each.mark.hidden = !facts[each.result.url]?.in_collection;
   }
 
+  /** Tick the rows that nothing refuses. */
+  tickAll() {
+    this.tick((each) => !reasonAgainst(each));
+  }
+
   /** Tick the rows that the test takes, and no others. */
   tick(test) {
     for (const each of this.#rows) {
@@ -58,11 +64,11 @@ function row(result, index, { canTick, isTicked, threshold }) {
         outside(result.source, { class: "source" }),
         result.is_pdf && badge("info", "PDF"),
         mark,
-        result.criteria?.refused && badge("bad", t("result.refused")),
+        refusalBadge(result),
         result.published_date && el("span", { class: "quiet" }, day(result.published_date)),
         outside(result.url, { class: "url quiet" })),
       result.snippet && el("p", { class: "snippet", dir: "auto" }, outside(result.snippet)),
-      result.criteria?.refused && el("p", { class: "trouble" }, outside(result.criteria.reason)),
+      refusalReason(result),
       explanation(result)),
     scoreBar(result, threshold));
   return { result, element, box, mark };

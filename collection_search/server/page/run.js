@@ -22,6 +22,8 @@ export function show(main, { id, query }, signal) {
 }
 
 const REMARKS = new Set(["strategy_fallback", "provider_fallback", "model_not_used"]);
+const URGING = new Set(["search_completed", "auto_ingest_trigger_failed",
+  "auto_ingest_failed_quality_threshold"]); // their texts tell a reviewer what to do
 const ENDED = new Set(["done", "failed", "cancelled", "interrupted"]);
 
 class RunView {
@@ -62,8 +64,22 @@ class RunView {
       });
       this.#settle(await api.get(["runs", this.run.run_id], {}, this.signal));
     } catch (error) {
-      if (!this.signal.aborted) fill(this.#banner, errorBox(error, () => this.#follow()));
+      if (!this.signal.aborted) this.#tell(error, () => this.#follow());
     }
+  }
+
+  /** Tell an error; with 404 the run was deleted, and nothing of its state is true any more. */
+  #tell(error, retry = null) {
+    const isGone = error.status === 404;
+    fill(this.#banner, errorBox(error, isGone ? null : retry));
+    if (!isGone) return;
+    this.pipeline.settle({ ...this.run, status: "deleted", output: null });
+    if (this.#actions.contains(document.activeElement)) this.element.querySelector("h1").focus();
+    this.#state.hidden = true;
+    fill(this.#state);
+    fill(this.#actions);
+    fill(this.#outcome);
+    dispatchEvent(new Event("gates-changed"));
   }
 
   #event(event) {
@@ -93,7 +109,7 @@ class RunView {
     const canStop = !ENDED.has(run.status) && may("reviewer");
     const held = this.#actions.contains(document.activeElement) && document.activeElement.id;
     fill(this.#actions,
-      run.status === "waiting" && run.gate_id && el("a", {
+      run.status === "waiting" && run.gate_id && may("reviewer") && el("a", {
         class: "button primary", href: `#/reviews/${encodeURIComponent(run.gate_id)}`,
       }, t("run.decide")),
       canStop && button(t("run.cancel"), () => this.#cancel(), { id: "cancel" }));
@@ -111,7 +127,7 @@ class RunView {
     try {
       this.#became(await api.post(["runs", this.run.run_id, "cancel"]));
     } catch (error) {
-      fill(this.#banner, errorBox(error));
+      this.#tell(error);
     }
   }
 
@@ -139,6 +155,7 @@ class RunView {
     const known = run.result_facts ?? {};
     const results = (run.output.results ?? []).map((each) => ({ ...each, ...known[each.url] }));
     if (!results.length) {
+      if (!may("reviewer")) return empty(t("results.none"), t("empty.viewer"));
       return empty(t("results.none"), t("results.noneHint"),
         el("a", { class: "button", href: "#/ask" }, t("run.askOther")));
     }
@@ -165,7 +182,8 @@ function ended(run) {
     run.error && errorBox(new Error(run.error.message)),
     !run.error && bad && notice("bad", word("ended", run.status)),
     run.status === "cancelled" && notice("info", t("ended.cancelled")),
-    run.outcome && el("p", {}, word("explained", run.outcome)),
+    run.outcome && (may("reviewer") || !URGING.has(run.outcome))
+      && el("p", {}, word("explained", run.outcome)),
     output?.ingestion?.error && notice("bad", outside(output.ingestion.error.message)),
     output?.flags?.map((flag) => notice(REMARKS.has(flag) ? "info" : "warn", word("flag", flag))),
     output?.search?.notices?.map((text) => notice("info", outside(text))),

@@ -4,6 +4,7 @@ import { api } from "./api.js";
 import { el, outside } from "./dom.js";
 import { when } from "./format.js";
 import { t, word } from "./i18n.js";
+import { may } from "./session.js";
 import { badge, empty, load } from "./widgets.js";
 
 const KINDS = { running: "info", waiting: "warn", done: "good", failed: "bad" };
@@ -23,7 +24,7 @@ export function pastRuns(signal) {
   const place = el("div", {});
   load(place, async () => {
     const { runs } = await api.get(["runs"], { limit: 20 }, signal);
-    if (!runs.length) return empty(t("runs.none"), t("runs.noneHint"));
+    if (!runs.length) return empty(t("runs.none"), t(may("reviewer") ? "runs.noneHint" : "empty.viewer"));
     return el("ul", { class: "runs" }, runs.map((run) => el("li", { dataset: { run: run.run_id } },
       el("a", { href: `#/runs/${encodeURIComponent(run.run_id)}` }, outside(run.question)),
       el("p", { class: "result-facts" }, runBadge(run),

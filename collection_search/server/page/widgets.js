@@ -3,6 +3,9 @@
 import { ApiError } from "./api.js";
 import { append, el, fill, freshId, visible } from "./dom.js";
 import { t } from "./i18n.js";
+import { may } from "./session.js";
+
+const MOST_CHARS = 2000; // of a question
 
 /** Return a button. `work` may be asynchronous: until it ends the button is busy. */
 export function button(text, work, props = {}) {
@@ -49,6 +52,13 @@ export function empty(title, hint, ...actions) {
   return el("div", { class: "empty" },
     el("p", { class: "empty-title" }, title), el("p", {}, hint),
     actions.length > 0 && el("p", { class: "row" }, actions));
+}
+
+/** Return the same where a search fills the list; who may not search is not told to. */
+export function emptyUntilSearch(title, hint) {
+  return may("reviewer")
+    ? empty(title, hint, el("a", { class: "button primary", href: "#/ask" }, t("nav.ask")))
+    : empty(title, t("empty.viewer"));
 }
 
 /** Return what stands in a place until its content has come. */
@@ -102,10 +112,12 @@ export function closeDialogs() {
 
 /**
  * Ask in a dialog, and return true or the comment if one was asked for; null if it was declined.
+ * `comment` is the text with which its field begins; without one no comment is asked for.
  */
-export function ask({ title, text, yes, danger = false, comment = false }) {
+export function ask({ title, text, yes, danger = false, comment = null }) {
   const heading = freshId("dialog");
-  const words = comment && el("textarea", { rows: 3, maxlength: 2000 });
+  const words = comment !== null
+    && el("textarea", { rows: 3, maxlength: 2000, dir: "auto", ".value": comment });
   const form = el("form", { method: "dialog" },
     el("h2", { id: heading }, title), text && el("p", {}, text),
     words && el("label", { class: "field" }, el("span", {}, t("gate.comment")), words),
@@ -155,6 +167,17 @@ export function fieldError(id, message) {
   place.textContent = visible(message);
   input.addEventListener("input", () => clearFieldError(input, place), { once: true });
   return true;
+}
+
+/**
+ * Tell at a question's field whether it is too long, and return whether it is short enough. Nothing
+ * is cut, as `maxlength` would do. Characters are counted as the server counts them.
+ */
+export function limitLength(input) {
+  const isLong = [...input.value.trim().replace(/\s+/g, " ")].length > MOST_CHARS;
+  input.setCustomValidity(isLong ? t("invalid.long", { most: MOST_CHARS }) : "");
+  if (isLong) fieldError(input.id, input.validationMessage);
+  return !isLong;
 }
 
 /** Take back the errors of all fields of a form. */

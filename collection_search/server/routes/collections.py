@@ -177,7 +177,7 @@ async def show_collection(name: CollectionName, caller: Viewer, base: Base) -> C
 
 @router.delete("/collections/{name:path}")
 async def remove_collection(name: CollectionName, caller: Admin, base: Base) -> DeletedCollection:
-    """Delete a collection for good, with its questions, reviews and what waits to go into it."""
+    """Delete a collection for good, with its questions, reviews, runs and pages that wait."""
     opened = await open_collection(base, caller, name)
     return DeletedCollection(documents=await adelete_collection(opened.context, name))
 
