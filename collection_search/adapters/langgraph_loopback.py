@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
-from langgraph_sdk import get_client
+import httpx
+from langgraph_sdk.client import LangGraphClient
+from starlette.authentication import AuthCredentials
 
-from .langgraph_server import ServerReviews
+from ..errors import AlreadyDecidedError
+from .langgraph_server import ServerReviews, find_asked
 
 if TYPE_CHECKING:
-    from langgraph_sdk.client import LangGraphClient
+    from collections.abc import Mapping
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from .langgraph_server import AskedReview
 
 _SERVER: Final = "langgraph_api.server"
+_ROOT: Final = "/noauth"
+"""The root path by which the server knows a request of its own process; it asks for no token."""
+_TIMEOUT: Final = httpx.Timeout(connect=5, read=300, write=300, pool=5)
+"""The SDK's own."""
 
 
 def is_in_server() -> bool:
@@ -21,13 +33,48 @@ def is_in_server() -> bool:
 
 
 class LoopbackReviews(ServerReviews):
-    """The open reviews of this process's own LangGraph server, of all its users.
+    """The open reviews of one thread on this process's own LangGraph server.
 
-    The caller has to look up first whose review it is.
+    `user` is what the server's authentication returns for a request: the run is resumed as that
+    user's. With None it is nobody's, as on a server without tokens. The caller has to look up first
+    whose review it is.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, thread_id: str, user: Mapping[str, Any] | None = None) -> None:
         super().__init__("http://api")
+        self._thread_id = thread_id
+        self._user = user
+
+    async def _find(self, client: LangGraphClient, gate_id: str) -> AskedReview:
+        thread = await client.threads.get(self._thread_id)
+        for asked in await find_asked(client, thread):
+            if asked.gate.gate_id == gate_id:
+                return asked
+        raise AlreadyDecidedError(
+            f"The run of {gate_id} does not wait at this review any more. Nothing was changed."
+        )
 
     def _connect(self) -> LangGraphClient:
-        return get_client(url=None, api_key=None)
+        app: ASGIApp = sys.modules[_SERVER].app
+        if self._user is not None:
+            app = _AsUser(app, self._user)
+        transport = import_module("langgraph_api.asgi_transport").ASGITransport(
+            app, root_path=_ROOT
+        )
+        return LangGraphClient(
+            httpx.AsyncClient(base_url=self.address, transport=transport, timeout=_TIMEOUT)
+        )
+
+
+class _AsUser:
+    """The server's app with the user that its authentication would find, had it a token to read."""
+
+    def __init__(self, app: ASGIApp, user: Mapping[str, Any]) -> None:
+        self._app = app
+        self._found = {
+            "user": import_module("langgraph_api.auth.custom").normalize_user(dict(user)),
+            "auth": AuthCredentials(user["permissions"]),
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app({**scope, **self._found}, receive, send)

@@ -40,7 +40,7 @@ _KEY_HEADER: Final = "x-api-key"
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class AskedReview:
     """An open gate with what an answer needs."""
 
     gate: Gate
@@ -121,7 +121,7 @@ class ServerReviews:
                 swept.append(replace(asked.gate, state="decided", decision=dict(review)))
         return swept
 
-    async def _find(self, client: LangGraphClient, gate_id: str) -> _Asked:
+    async def _find(self, client: LangGraphClient, gate_id: str) -> AskedReview:
         async for asked in _open_gates(client):
             if asked.gate.gate_id == gate_id:
                 return asked
@@ -133,7 +133,7 @@ class ServerReviews:
     async def _resume(
         self,
         client: LangGraphClient,
-        asked: _Asked,
+        asked: AskedReview,
         answer: Mapping[str, Any],
         on_event: _OnEvent | None,
     ) -> dict[str, Any]:
@@ -198,7 +198,7 @@ class ServerReviews:
         return InputError(f"The server {self.address} refused it (HTTP {status}): {said}")
 
 
-async def _open_gates(client: LangGraphClient) -> AsyncIterator[_Asked]:
+async def _open_gates(client: LangGraphClient) -> AsyncIterator[AskedReview]:
     """Yield the gates of all threads that wait for a person.
 
     After a decision that was refused a thread counts as failed, and only its state says that it
@@ -209,8 +209,13 @@ async def _open_gates(client: LangGraphClient) -> AsyncIterator[_Asked]:
         for asked in _asked(thread, waiting):
             yield asked
     async for thread in _threads(client, status="error", metadata={"graph_id": GRAPH}):
-        for asked in _asked(thread, await _pending(client, thread["thread_id"])):
+        for asked in await find_asked(client, thread):
             yield asked
+
+
+async def find_asked(client: LangGraphClient, thread: Any) -> list[AskedReview]:
+    """Return the reviews at which a thread waits, by its state."""
+    return _asked(thread, await _pending(client, thread["thread_id"]))
 
 
 async def _pending(client: LangGraphClient, thread_id: str) -> list[Any]:
@@ -234,12 +239,12 @@ async def _threads(client: LangGraphClient, **wanted: Any) -> AsyncIterator[Any]
         offset += PAGE
 
 
-def _asked(thread: Mapping[str, Any], interrupts: list[Any]) -> list[_Asked]:
+def _asked(thread: Mapping[str, Any], interrupts: list[Any]) -> list[AskedReview]:
     """Return the reviews among the interrupts of a thread."""
     about = thread["metadata"] or {}
     assistant = about.get("assistant_id") or about.get("graph_id") or GRAPH
     return [
-        _Asked(_gate(request, thread["thread_id"]), one["id"], assistant)
+        AskedReview(_gate(request, thread["thread_id"]), one["id"], assistant)
         for one in interrupts
         if (request := _request(one["value"])) is not None
     ]

@@ -103,7 +103,7 @@ async def _decide_elsewhere(
             begun.set_result(None)
 
     if gate.host == "server":
-        work = _decide_on_server(gate, decision, caller, note)
+        work = _decide_on_server(gate, decision, caller, base, note)
     else:
         graph = CollectionReviewGraph(context_of(base, caller))
         work = graph.adecide(gate.gate_id, decision, approver=caller.user, on_event=note)
@@ -142,8 +142,9 @@ async def _as_decided(gate: Gate, runs: RunManager | None) -> DecidedGate:
 
 
 async def _decide_on_server(
-    gate: Gate, decision: Mapping[str, Any], caller: Caller, note: Any
+    gate: Gate, decision: Mapping[str, Any], caller: Caller, base: SearchContext, note: Any
 ) -> Mapping[str, Any]:
+    """Resume the gate's run on this process's LangGraph server, as a run of the caller."""
     from ..adapters.langgraph_loopback import LoopbackReviews, is_in_server
 
     if not is_in_server():
@@ -152,6 +153,11 @@ async def _decide_on_server(
             " Studio, on this page of that server, or by 'collection-search review --server"
             " ADDRESS'."
         )
-    return await LoopbackReviews().adecide(
+    thread_id, user = str(gate.thread_id), None
+    if base.using().server_auth:
+        from .langgraph_auth import reviewer_of
+
+        user = reviewer_of(caller, thread_id)
+    return await LoopbackReviews(thread_id, user).adecide(
         gate.gate_id, {**decision, "approver": caller.user}, on_event=note
     )

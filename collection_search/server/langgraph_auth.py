@@ -17,6 +17,8 @@ from .access import Caller, Role, find_caller
 auth = Auth()
 OWNER: Final = "collection_search_owner"
 """Key of the metadata that names whose a thread is."""
+REVIEWED: Final = "reviewed_thread"
+"""Key of the user that names a thread which he may resume although it is another user's."""
 _CHANGING: Final = frozenset({"create", "create_run", "update", "delete"})
 
 
@@ -50,6 +52,14 @@ def user_of(caller: Caller) -> dict[str, Any]:
     }
 
 
+def reviewer_of(caller: Caller, thread_id: str) -> dict[str, Any]:
+    """Return a caller who decides a review of his tenant, whose run is in this thread.
+
+    Reviews belong to the tenant, threads to the user. No request over the network has this user.
+    """
+    return user_of(caller) | {REVIEWED: thread_id}
+
+
 def namespace_of(user: Any) -> str:
     """Return the first part of the names of what a user keeps in the server's store.
 
@@ -72,6 +82,9 @@ async def limit_threads(ctx: Auth.types.AuthContext, value: Any) -> dict[str, st
         return None
     if ctx.action in _CHANGING:
         _require(ctx, Role.reviewer)
+    if getattr(ctx.user, REVIEWED, None) == str(value.get("thread_id")):
+        return None
+    if ctx.action in _CHANGING:
         if not isinstance(value.get("metadata"), dict):
             value["metadata"] = {}
         value["metadata"][OWNER] = ctx.user.identity  # in place: the server reads its own map

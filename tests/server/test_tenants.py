@@ -262,6 +262,36 @@ def test_the_approver_is_the_user_and_the_collection_the_tenant_s(world: World) 
         store.close()
 
 
+@pytest.mark.parametrize("user", ["ann", "bob"])
+def test_a_review_is_decided_in_the_page_by_its_tenant(world: World, user: str) -> None:
+    """By the user who asked, and by a colleague: as himself, whatever name he states."""
+    thread_id = world.paused()
+    gate_id = world.state(thread_id)["interrupts"][0]["value"]["gate_id"]
+    path = f"/app/api/gates/{gate_id}"
+    sent = {"status": "rejected", "approver": "eve"}
+    for stranger, status in (("eve", 404), ("vic", 403), (None, 401)):
+        answer = world.ask(stranger, "POST", f"{path}/decision", json=sent)
+        assert answer.status_code == status, answer.text
+    answer = world.post(user, f"{path}/decision", **sent)
+    assert answer.status_code == 202, answer.text
+    assert answer.json()["review"]["approver"] == user
+    assert (state := world.state(thread_id))["values"]["review"]["approver"] == user
+    assert state["values"]["outcome"] == "review_rejected"
+
+
+def test_a_decision_gives_no_thread_to_the_decider(world: World) -> None:
+    """The thread and its runs stay the asker's, and a colleague's further calls are refused."""
+    thread_id = world.paused()
+    at = f"/threads/{thread_id}"
+    gate_id = world.state(thread_id)["interrupts"][0]["value"]["gate_id"]
+    decision = world.post("bob", f"/app/api/gates/{gate_id}/decision", status="rejected")
+    assert decision.status_code == 202, decision.text
+    assert world.ask("ann", "GET", at).json()["metadata"][OWNER] == "acme/ann"
+    assert len(world.ask("ann", "GET", f"{at}/runs").json()) == 2
+    assert world.ask("bob", "GET", at).status_code == 404
+    assert world.ask("bob", "GET", f"{at}/state").status_code == 404
+
+
 def test_the_command_answers_with_a_token(world: World) -> None:
     """`review --server` lists the reviews of its user; without a token it says what to set."""
     world.paused()
