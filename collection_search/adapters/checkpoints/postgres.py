@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from ...errors import MissingExtraError
+from ...errors import MissingExtraError, StoreError
 from ...runtime.concurrency import offload
 from ..stores.postgres.database import SCHEMA, WAIT_S
 from ..stores.postgres.first_connection import connect_first
 from ..stores.postgres.reconnection import RECONNECT_S, areconnect
-from ..stores.postgres.store_errors import translate_failures
+from ..stores.postgres.store_errors import server_of, translate_failures
 
 try:
     import psycopg
@@ -40,7 +42,9 @@ if TYPE_CHECKING:
     from ...settings import Settings
 
 MAX_CONNECTIONS: Final = 4
-_ALONE: Final = "SELECT pg_advisory_lock(hashtextextended(%s, 3))"
+_ALONE: Final = "SELECT pg_try_advisory_lock(hashtextextended(%s, 3)) AS is_alone"
+_PAUSE_S: Final = 0.05
+"""Between two attempts to be the process that creates the tables."""
 
 
 class PostgresCheckpoints:
@@ -82,11 +86,30 @@ class PostgresCheckpoints:
     async def _set_up(self, pool: AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]) -> None:
         """Create or migrate the tables; one process at a time, since LangGraph takes no lock."""
         async with pool.connection() as connection:
-            await connection.execute(_ALONE, [self._schema])
+            await self._wait_alone(connection)
             name = sql.Identifier(self._schema)
             await connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name))
             await AsyncPostgresSaver(connection, serde=_serializer()).setup()
             await connection.execute("SELECT pg_advisory_unlock_all()")
+
+    async def _wait_alone(self, connection: psycopg.AsyncConnection[DictRow]) -> None:
+        """Return when no other process creates the tables. Raises StoreError after `wait_s`.
+
+        It asks again and again: CREATE INDEX CONCURRENTLY of the process that does so waits for the
+        statements of all others, and would wait for ever for one that waits for the lock.
+        """
+        ends = time.monotonic() + self._wait_s
+        while True:
+            row = await (await connection.execute(_ALONE, [self._schema])).fetchone()
+            if row and row["is_alone"]:
+                return
+            if time.monotonic() >= ends:
+                raise StoreError(
+                    f"Another process has been creating the tables of the checkpoints in"
+                    f" {server_of(self._url)} for {self._wait_s:g} s. Try again when it has ended.",
+                    retryable=True,
+                )
+            await asyncio.sleep(_PAUSE_S)
 
     def _pool(self) -> AsyncConnectionPool[psycopg.AsyncConnection[DictRow]]:
         options: dict[str, Any] = {
