@@ -12,7 +12,7 @@ from ..contracts.review import GATE_NODE
 from ..errors import AlreadyDecidedError, InputError
 from ..graphs.collection_review import CollectionReviewGraph
 from ..runtime.concurrency import offload
-from ..tools.reviews import is_repeated, validate_decision
+from ..tools.reviews import describe_decided, is_repeated, validate_decision
 from .opened import context_of
 from .runs.views import view_run
 
@@ -82,7 +82,8 @@ async def decide_gate(
     except AlreadyDecidedError as error:
         stored = await _decided_meanwhile(gate, caller, base)
         if stored is None or not is_repeated(stored, answer, approver=caller.user):
-            raise HTTPException(409, str(error)) from error
+            said = describe_decided(stored) if stored and stored.decision else str(error)
+            raise HTTPException(409, said) from error
         return await _as_decided(stored, runs)  # the same came twice at once
     except InputError as error:
         raise HTTPException(409, str(error)) from error

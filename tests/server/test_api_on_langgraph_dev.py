@@ -53,7 +53,10 @@ async def test_a_review_of_the_server_is_decided_in_its_page(
         answer = api.post(f"{path}/decision", json=decision)  # noqa: ASYNC212 - nothing else runs on this loop
         assert answer.status_code == 202, answer.text
         assert answer.json()["review"]["approver"] == "local"
-        assert api.post(f"{path}/decision", json={"status": "rejected"}).status_code == 409  # noqa: ASYNC212 - nothing else runs on this loop
+        refused = api.post(f"{path}/decision", json={"status": "rejected"})  # noqa: ASYNC212 - nothing else runs on this loop
+        assert refused.status_code == 409
+        said = refused.json()["error"]["message"]
+        assert "is decided already: partial by local at" in said
 
         def stored() -> list[str]:
             found = api.get("/collections/py/documents").json()
@@ -82,3 +85,21 @@ async def test_the_same_decision_twice_at_once_is_one(server: Server) -> None:
         answers[0].json()["review"]["decided_at"]
     }
     assert refused.status_code == 409
+    assert "is decided already: rejected by local at" in refused.json()["error"]["message"]
+
+
+async def test_a_decision_of_the_sdk_is_told_in_the_page(server: Server, api: httpx.Client) -> None:
+    """By whom and how, and no address that is the server's own affair."""
+    async with get_client(url=server.url, api_key=None) as client:
+        thread = await client.threads.create()
+        given = {"question": QUESTION, "collection_scope": "told"}
+        output: Any = await client.runs.wait(thread["thread_id"], GRAPH, input=given)
+        asked = output["__interrupt__"][0]
+        answer = {"resume": {asked["id"]: {"status": "rejected", "approver": "ann"}}}
+        await client.runs.wait(thread["thread_id"], GRAPH, command=answer)
+    path = f"/gates/{asked['value']['gate_id']}/decision"
+    refused = api.post(path, json={"status": "approved"})  # noqa: ASYNC212 - nothing else runs on this loop
+    assert refused.status_code == 409
+    said = refused.json()["error"]["message"]
+    assert "is decided already: rejected by ann at" in said
+    assert "http" not in said
