@@ -10,7 +10,7 @@ import httpx
 from langgraph_sdk.client import LangGraphClient
 from starlette.authentication import AuthCredentials
 
-from ..errors import AlreadyDecidedError
+from ..errors import AlreadyDecidedError, InputError
 from .langgraph_server import ServerReviews, find_asked
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ _ROOT: Final = "/noauth"
 """The root path by which the server knows a request of its own process; it asks for no token."""
 _TIMEOUT: Final = httpx.Timeout(connect=5, read=300, write=300, pool=5)
 """The SDK's own."""
+
+
+class MissingThreadError(InputError):
+    """The server of this process has no thread with the review's run."""
 
 
 def is_in_server() -> bool:
@@ -46,7 +50,16 @@ class LoopbackReviews(ServerReviews):
         self._user = user
 
     async def _find(self, client: LangGraphClient, gate_id: str) -> AskedReview:
-        thread = await client.threads.get(self._thread_id)
+        try:
+            thread = await client.threads.get(self._thread_id)
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code != httpx.codes.NOT_FOUND:
+                raise
+            raise MissingThreadError(
+                f"This LangGraph server has no thread with the run of {gate_id}: it was deleted, or"
+                " it is on another LangGraph server. Nothing was changed. Decide the review on that"
+                " server, or reject it here: then it is listed no more."
+            ) from error
         for asked in await find_asked(client, thread):
             if asked.gate.gate_id == gate_id:
                 return asked

@@ -126,8 +126,8 @@ class ServerReviews:
             if asked.gate.gate_id == gate_id:
                 return asked
         raise AlreadyDecidedError(
-            f"The server {self.address} has no open review {gate_id!r}: it was decided, or it is"
-            " another server's or user's."
+            f"The server {self.address} has no open review {gate_id!r}: it was decided, its"
+            " thread was deleted, or it is another server's or user's."
         )
 
     async def _resume(

@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from ..adapters.langgraph_loopback import is_in_server
+import httpx
+
 from ..runtime.concurrency import offload
 from ..runtime.failure_log import log_failure
 from .asgi import path_of
@@ -40,13 +41,15 @@ class DeletedThreads:
         """Pass on a request and its answer."""
         thread_id = thread_to_delete(scope)
         caller: Caller | None = scope.get("state", {}).get("caller")
-        if thread_id is None or caller is None or not is_in_server():
+        if thread_id is None or caller is None or not _is_in_server():
             await self._app(scope, receive, send)
             return
         base: SearchContext = scope["app"].state.context
 
         async def withdraw_and_send(message: Message) -> None:
-            if message["type"] == "http.response.start" and 200 <= message["status"] < 300:
+            if message["type"] == "http.response.start" and httpx.codes.is_success(
+                message["status"]
+            ):
                 await _attempt_withdrawal(thread_id, caller, base)
             await send(message)
 
@@ -68,6 +71,12 @@ async def withdraw_reviews(thread_id: str, caller: Caller, base: SearchContext) 
         if gate.host == "server" and gate.thread_id == thread_id:
             await offload(store.withdraw, caller.tenant, gate.gate_id)
             logger.info("the review %s is withdrawn: its thread was deleted", gate.gate_id)
+
+
+def _is_in_server() -> bool:
+    from ..adapters.langgraph_loopback import is_in_server
+
+    return is_in_server()
 
 
 async def _attempt_withdrawal(thread_id: str, caller: Caller, base: SearchContext) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from fastapi import HTTPException
 
@@ -12,7 +12,7 @@ from ..contracts.review import GATE_NODE
 from ..errors import AlreadyDecidedError, InputError
 from ..graphs.collection_review import CollectionReviewGraph
 from ..runtime.concurrency import offload
-from ..tools.reviews import describe_decided, is_repeated, validate_decision
+from ..tools.reviews import describe_decided, is_repeated, settle_review, validate_decision
 from .opened import context_of
 from .runs.views import view_run
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..context import SearchContext
-    from ..contracts.review import Gate
+    from ..contracts.review import Gate, Review
     from .access import Caller
     from .app_tasks import AppTasks
     from .runs.manager import RunManager
@@ -145,8 +145,11 @@ async def _as_decided(gate: Gate, runs: RunManager | None) -> DecidedGate:
 async def _decide_on_server(
     gate: Gate, decision: Mapping[str, Any], caller: Caller, base: SearchContext, note: Any
 ) -> Mapping[str, Any]:
-    """Resume the gate's run on this process's LangGraph server, as a run of the caller."""
-    from ..adapters.langgraph_loopback import LoopbackReviews, is_in_server
+    """Resume the gate's run on this process's LangGraph server, as a run of the caller.
+
+    Where the server has no such thread, nothing can be ingested: a rejection is stored alone.
+    """
+    from ..adapters.langgraph_loopback import LoopbackReviews, MissingThreadError, is_in_server
 
     if not is_in_server():
         raise InputError(
@@ -159,6 +162,34 @@ async def _decide_on_server(
         from .langgraph_auth import reviewer_of
 
         user = reviewer_of(caller, thread_id)
-    return await LoopbackReviews(thread_id, user).adecide(
-        gate.gate_id, {**decision, "approver": caller.user}, on_event=note
+    try:
+        return await LoopbackReviews(thread_id, user).adecide(
+            gate.gate_id, {**decision, "approver": caller.user}, on_event=note
+        )
+    except MissingThreadError:
+        if decision["status"] != "rejected":
+            raise
+        return await _reject_without_run(gate, decision, caller, base)
+
+
+async def _reject_without_run(
+    gate: Gate, decision: Mapping[str, Any], caller: Caller, base: SearchContext
+) -> Mapping[str, Any]:
+    """Store the rejection of a gate whose run was not found, and close it.
+
+    The thread may be on another LangGraph server: its run obeys the stored decision. Raises
+    AlreadyDecidedError.
+    """
+    store, answer = (
+        (await context_of(base, caller).storage()).gates,
+        validate_decision(gate, decision),
     )
+    settled = settle_review(gate, answer, approver=caller.user, now=await offload(store.now))
+    review = cast("Review", settled)
+    decided = await offload(store.decide, gate.tenant_id, gate.gate_id, review)
+    if not decided.is_new_decision:
+        raise AlreadyDecidedError(describe_decided(decided))
+    if review["status"] != "rejected":  # by the policy of a deadline that has passed
+        return {"outcome": None}
+    await offload(store.close, gate.tenant_id, gate.gate_id)
+    return {"outcome": "review_rejected"}

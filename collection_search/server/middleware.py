@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .authentication import Authentication
 from .body_limit import BodyLimit
 from .collection_paths import CollectionPaths
+from .deleted_threads import DeletedThreads
 from .headers import SecurityHeaders
 from .origins import OriginCheck
 from .request_limits import RequestLimits
@@ -22,6 +23,7 @@ def protect(app: FastAPI, settings: Settings) -> None:
 
     A LangGraph server that mounts the app puts them around its own paths as well.
     """
+    app.add_middleware(DeletedThreads)
     app.add_middleware(CollectionPaths)
     app.add_middleware(RequestLimits, settings=settings)
     app.add_middleware(Authentication, settings=settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -10,6 +11,9 @@ import pytest
 from langgraph_sdk import get_client
 from support.langgraph_server import langgraph_dev
 from support.waiting import wait_until
+
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.contracts.review import Gate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,3 +107,65 @@ async def test_a_decision_of_the_sdk_is_told_in_the_page(server: Server, api: ht
     said = refused.json()["error"]["message"]
     assert "is decided already: rejected by ann at" in said
     assert "http" not in said
+
+
+async def test_the_review_of_a_deleted_thread_is_withdrawn(
+    server: Server, api: httpx.Client
+) -> None:
+    """Nobody is asked any more; the reviews of other threads stay."""
+    given = {"question": QUESTION, "collection_scope": "deleted"}
+    async with get_client(url=server.url, api_key=None) as client:
+        threads = [(await client.threads.create())["thread_id"] for _ in range(2)]
+        outputs: list[Any] = [await client.runs.wait(one, GRAPH, input=given) for one in threads]
+        gone, kept = (one["__interrupt__"][0]["value"]["gate_id"] for one in outputs)
+        await client.threads.delete(threads[0])
+        assert _listed(api, "deleted") == [kept]
+        refused = api.post(f"/gates/{gone}/decision", json={"status": "approved"})  # noqa: ASYNC212 - nothing else runs on this loop
+        assert refused.status_code == 404
+        await client.threads.delete(threads[1])
+    assert _listed(api, "deleted") == []
+
+
+def test_a_review_whose_thread_is_not_found_can_be_rejected(
+    server: Server, api: httpx.Client
+) -> None:
+    """Its thread has expired, or is on another LangGraph server: so nothing is withdrawn."""
+    store = SQLiteStore(server.log.parent / "home" / "collections.db")
+    try:
+        store.gates.open(_gate_without_thread())
+    finally:
+        store.close()
+    refused = api.post("/gates/gate-lost/decision", json={"status": "approved"})
+    assert refused.status_code == 409
+    assert "has no thread with the run of gate-lost" in refused.json()["error"]["message"]
+    assert _listed(api, "lost") == ["gate-lost"]
+    rejected = api.post("/gates/gate-lost/decision", json={"status": "rejected"})
+    assert rejected.status_code == 202, rejected.text
+    outcome = rejected.json()
+    assert (outcome["status"], outcome["outcome"]) == ("done", "review_rejected")
+    assert outcome["review"]["approver"] == "local"
+    assert _listed(api, "lost") == []
+
+
+def _listed(api: httpx.Client, collection: str) -> list[str]:
+    """Return the ids of a collection's open reviews."""
+    gates = api.get("/gates", params={"collection": collection}).json()["gates"]
+    return [one["gate_id"] for one in gates]
+
+
+def _gate_without_thread() -> Gate:
+    return Gate(
+        "gate-lost",
+        "local",
+        "lost",
+        question="Which tea?",
+        round=1,
+        host="server",
+        thread_id="00000000-0000-4000-8000-000000000000",
+        run_id="run",
+        trace_id="trace",
+        candidates=[],
+        threshold=60.0,
+        deadline=time.time() + 3600,
+        policy="reject",
+    )

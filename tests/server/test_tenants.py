@@ -292,6 +292,17 @@ def test_a_decision_gives_no_thread_to_the_decider(world: World) -> None:
     assert world.ask("bob", "GET", f"{at}/state").status_code == 404
 
 
+def test_a_review_is_withdrawn_with_its_thread_alone(world: World) -> None:
+    """A deletion that the server refuses withdraws nothing."""
+    thread_id = world.paused()
+    path = f"/app/api/gates/{world.state(thread_id)['interrupts'][0]['value']['gate_id']}"
+    for user in STRANGERS:
+        assert world.ask(user, "DELETE", f"/threads/{thread_id}").status_code in {403, 404}
+        assert world.ask("ann", "GET", path).json()["state"] == "open"
+    assert world.ask("ann", "DELETE", f"/threads/{thread_id}").status_code == 204
+    assert world.ask("ann", "GET", path).status_code == 404
+
+
 def test_the_command_answers_with_a_token(world: World) -> None:
     """`review --server` lists the reviews of its user; without a token it says what to set."""
     world.paused()
