@@ -7,10 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
+from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from starlette.authentication import AuthCredentials
 
-from ..errors import AlreadyDecidedError, InputError
+from ..errors import AlreadyDecidedError, ConfigError, InputError
 from .langgraph_server import ServerReviews, find_asked
 
 if TYPE_CHECKING:
@@ -68,19 +69,27 @@ class LoopbackReviews(ServerReviews):
         )
 
     def _connect(self) -> LangGraphClient:
-        app: ASGIApp = sys.modules[_SERVER].app
-        if self._user is not None:
-            app = _AsUser(app, self._user)
-        transport = import_module("langgraph_api.asgi_transport").ASGITransport(
-            app, root_path=_ROOT
-        )
+        if self._user is None:
+            return get_client(url=None, api_key=None)
+        try:
+            app = _AsUser(sys.modules[_SERVER].app, self._user)
+            transports = import_module("langgraph_api.asgi_transport")
+            transport = transports.ASGITransport(app, root_path=_ROOT)
+        except (ImportError, AttributeError) as error:
+            raise ConfigError(
+                "This version of langgraph_api does not let the page go on with a run for a user."
+                " Decide by 'collection-search review --server ADDRESS'. Nothing was changed."
+            ) from error
         return LangGraphClient(
             httpx.AsyncClient(base_url=self.address, transport=transport, timeout=_TIMEOUT)
         )
 
 
 class _AsUser:
-    """The server's app with the user that its authentication would find, had it a token to read."""
+    """The server's app with the user that its authentication would find, had it a token to read.
+
+    The server has no public way to go on with a run for a user without his token.
+    """
 
     def __init__(self, app: ASGIApp, user: Mapping[str, Any]) -> None:
         self._app = app

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..context import SearchContext
     from ..contracts.review import Gate, Review
+    from ..contracts.server_run import ServerRun
     from .access import Caller
     from .app_tasks import AppTasks
     from .runs.manager import RunManager
@@ -74,10 +75,8 @@ async def decide_gate(
     if is_repeated(gate, answer, approver=caller.user):
         return await _as_decided(gate, runs)
     try:
-        if runs is not None and await runs.find(gate.tenant_id, str(gate.thread_id)):
-            run = await runs.decide(gate, decision, user=caller.user)
-            if run is not None:
-                return DecidedGate(None, run=view_run(run, is_queued=runs.tasks.is_queued(run)))
+        if runs and (run := await runs.decide(gate, decision, user=caller.user)):
+            return DecidedGate(None, run=_view(run, runs))
         return DecidedGate(await _decide_elsewhere(gate, decision, caller, base, tasks))
     except AlreadyDecidedError as error:
         stored = await _decided_meanwhile(gate, caller, base)
@@ -136,10 +135,13 @@ async def _decided_meanwhile(gate: Gate, caller: Caller, base: SearchContext) ->
 
 async def _as_decided(gate: Gate, runs: RunManager | None) -> DecidedGate:
     """Return what became of a gate that was decided before."""
-    run = None if runs is None else await runs.find(gate.tenant_id, str(gate.thread_id))
-    if runs is None or run is None:
-        return DecidedGate(None)
-    return DecidedGate(None, run=view_run(run, is_queued=runs.tasks.is_queued(run)))
+    if runs and (run := await runs.find(gate.tenant_id, str(gate.thread_id))):
+        return DecidedGate(None, run=_view(run, runs))
+    return DecidedGate(None)
+
+
+def _view(run: ServerRun, runs: RunManager) -> dict[str, Any]:
+    return view_run(run, is_queued=runs.tasks.is_queued(run))
 
 
 async def _decide_on_server(
@@ -180,10 +182,8 @@ async def _reject_without_run(
     The thread may be on another LangGraph server: its run obeys the stored decision. Raises
     AlreadyDecidedError.
     """
-    store, answer = (
-        (await context_of(base, caller).storage()).gates,
-        validate_decision(gate, decision),
-    )
+    store = (await context_of(base, caller).storage()).gates
+    answer = validate_decision(gate, decision)
     settled = settle_review(gate, answer, approver=caller.user, now=await offload(store.now))
     review = cast("Review", settled)
     decided = await offload(store.decide, gate.tenant_id, gate.gate_id, review)
