@@ -142,7 +142,7 @@ def _describe_pages(output: CollectedOutput) -> str:
         told += "It may work later." if may_retry else "Ask another question, or for more pages."
     else:
         counts = f"{output.stored} stored, {output.failed} failed{why}, {output.pending} pending"
-        told = f"The collection '{name}' got {count} pages: {counts}."
+        told = f"The collection '{name}' got {count} page{'' if count == 1 else 's'}: {counts}."
     lines = [
         f"{n}. {neutralize_line(page.title)} — {show_url(page.url)}"
         f" (score {format_score(page.score, decimals=0)})"
