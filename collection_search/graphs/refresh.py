@@ -108,6 +108,7 @@ async def arefresh(
             retired=retired,
             on_progress=on_progress,
         )
+        await offload(require_collection, store.collections, scope)  # a crawl takes its time
     keys, addresses = await offload(_fetched, store, scope, list(before))
     keys += await offload(store.ledger.retired, scope, due=True)
     rules = paid_rules(context, run_id)

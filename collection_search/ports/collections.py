@@ -232,6 +232,13 @@ class CollectionStore(Protocol):
         """
         ...
 
+    def refresh_crawl(self, scope: TenantScope, record: CrawlRecord) -> bool:
+        """Store the pages of a crawl that a refresh has repeated.
+
+        False, and nothing is stored, where it was forgotten or run anew since its `last_run_at`.
+        """
+        ...
+
     def crawls(self, scope: TenantScope) -> list[CrawlRecord]:
         """Return the collection's crawls, the first one first."""
         ...

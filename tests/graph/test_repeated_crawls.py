@@ -12,7 +12,12 @@ from collection_search import SearchContext, Settings, aingest, ingest, refresh,
 from collection_search.adapters.crawl.web import WebPages
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import TenantScope
-from collection_search.errors import FetchError, InputError, SearchProviderUnavailable
+from collection_search.errors import (
+    FetchError,
+    InputError,
+    SearchProviderUnavailable,
+    UnknownCollectionError,
+)
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import ScriptedAdapter
 from collection_search.text.urls import url_key
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from collection_search.contracts.collection import StoredDocument
     from collection_search.contracts.refresh_report import RefreshReport
 
 SCOPE = TenantScope("local", "tea")
@@ -255,3 +261,34 @@ async def test_wrong_rules_are_refused(
     with pytest.raises(InputError, match=complaint):
         await aingest([garden.address()], collection="tea", context=context, **rules)  # type: ignore[arg-type]
     assert garden.requests == []
+
+
+@pytest.mark.slow
+def test_what_is_deleted_while_it_is_crawled_stays_so(
+    context: SearchContext, store: SQLiteStore, garden: Garden
+) -> None:
+    """A crawl that is forgotten brings no page, and a collection that is deleted does not return."""
+    crawled(context, garden)
+    (white,) = garden.grow("white")
+    start = garden.address()
+
+    def forget(*_: int) -> None:
+        store.collections.forget_crawl(SCOPE, [start])
+
+    report = refresh("tea", context=context, on_progress=forget)
+    assert (report.new, store.collections.crawls(SCOPE)) == ([], [])
+    assert "forgotten" in str(report.crawls[0].error)
+    crawled(context, garden)
+    assert white in [stored.document.url for stored in documents(store)]
+    garden.grow("oolong")
+
+    def delete(*_: int) -> None:
+        store.collections.delete_collection(SCOPE)
+
+    with pytest.raises(UnknownCollectionError):
+        refresh("tea", context=context, on_progress=delete)
+    assert store.collections.collections("local") == []
+
+
+def documents(store: SQLiteStore) -> list[StoredDocument]:
+    return list(store.collections.get(SCOPE, list(store.collections.hashes(SCOPE))))

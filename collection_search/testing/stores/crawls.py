@@ -38,6 +38,22 @@ class CrawlsContract(StoreContract):
         assert not self.store.collections.forget_crawl(MINE, [START])
         assert self.store.collections.crawls(MINE) == [second]
 
+    def test_a_repeated_crawl_stores_its_pages(self) -> None:
+        """Unless it was forgotten or run anew meanwhile, or its collection was deleted."""
+        store = self.store.collections
+        assert not store.refresh_crawl(MINE, crawl("a"))
+        assert store.collections(MINE.tenant_id) == []
+        store.remember_crawl(MINE, crawl("a"))
+        (record,) = store.crawls(MINE)
+        self.clock.advance(60)
+        assert store.refresh_crawl(MINE, record)
+        (again,) = store.crawls(MINE)
+        assert again.last_run_at == record.last_run_at + 60
+        assert not store.refresh_crawl(MINE, record)
+        assert store.forget_crawl(MINE, record.starts)
+        assert not store.refresh_crawl(MINE, again)
+        assert store.crawls(MINE) == []
+
     def test_a_crawl_knows_the_pages_that_are_left_of_it(self) -> None:
         """Stored, waiting and failed ones; a page that vanished is none any more."""
         self._put("stored", "tea")

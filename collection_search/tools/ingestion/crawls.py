@@ -126,7 +126,8 @@ async def repeat_crawls(
             new = await _new_pages(context, record, seen, shunned, on_progress)
             seen.update(new)
             updated = record.model_copy(update={"url_keys": [*record.url_keys, *new]})
-            await offload(store.collections.remember_crawl, scope, updated)
+            if not await offload(store.collections.refresh_crawl, scope, updated):
+                raise InputError("the crawl was forgotten or run anew while it was repeated")
             if new:  # later than the crawl, so that no page escapes its bound
                 tickets.append(await _enqueue(context, store, scope, new))
         except CollectionSearchError as error:

@@ -201,6 +201,13 @@ class SQLCollections:
         with self._database.write(scope) as connection:
             crawls.remember_crawl(connection, ensure_id(connection, scope), record, self._clock())
 
+    def refresh_crawl(self, scope: TenantScope, record: CrawlRecord) -> bool:
+        """Store the pages of a crawl that a refresh has repeated; False if none may."""
+        with self._database.write(scope) as connection:
+            return crawls.refresh_crawl(
+                connection, find_id(connection, scope), record, self._clock()
+            )
+
     def crawls(self, scope: TenantScope) -> list[CrawlRecord]:
         """Return the collection's crawls, the first one first."""
         with self._database.read(scope) as connection:

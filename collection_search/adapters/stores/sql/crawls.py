@@ -11,7 +11,7 @@ from .documents import to_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .connection import Connection
+    from .connection import Connection, Row
 
 _COLUMNS: Final = {"starts", "first_run_at", "last_run_at"}
 _REMEMBER: Final = """
@@ -19,6 +19,9 @@ _REMEMBER: Final = """
     VALUES (:collection, :starts, :rules, :now, :now)
     ON CONFLICT (collection_id, starts) DO UPDATE SET
         rules = excluded.rules, last_run_at = excluded.last_run_at
+"""
+_FIND: Final = """
+    SELECT rules, last_run_at FROM crawls WHERE collection_id = :collection AND starts = :starts
 """
 _LIST: Final = """
     SELECT *, (SELECT json_group_array(value) FROM json_each(rules, '$.url_keys') WHERE
@@ -35,12 +38,28 @@ def remember_crawl(
 ) -> None:
     """Store a crawl, or the rules of its last run; the pages that were deleted stay so."""
     of = {"collection": collection, "starts": to_json(record.starts), "now": now}
+    before = connection.execute(_FIND, of).fetchone()
+    connection.execute(_REMEMBER, of | {"rules": _rules(record, before)})
+
+
+def refresh_crawl(
+    connection: Connection, collection: int | None, record: CrawlRecord, now: float
+) -> bool:
+    """Store the pages of a crawl, unless it was forgotten or run anew since its last run."""
+    of = {"collection": collection, "starts": to_json(record.starts), "now": now}
+    before = connection.execute(_FIND, of).fetchone()
+    if before is None or before["last_run_at"] != record.last_run_at:
+        return False
+    connection.execute(_REMEMBER, of | {"rules": _rules(record, before)})
+    return True
+
+
+def _rules(record: CrawlRecord, before: Row) -> str:
+    """Return the rules as they are stored; pages that were deleted stay so."""
     rules = record.model_dump(mode="json", exclude=_COLUMNS)
-    query = "SELECT rules FROM crawls WHERE collection_id = :collection AND starts = :starts"
-    before = connection.execute(query, of).fetchone()
     if before is not None:
         rules["removed"] = json.loads(before["rules"])["removed"]
-    connection.execute(_REMEMBER, of | {"rules": to_json(rules)})
+    return to_json(rules)
 
 
 def list_crawls(connection: Connection, collection: int | None) -> list[CrawlRecord]:
