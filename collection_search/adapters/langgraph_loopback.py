@@ -12,7 +12,7 @@ from langgraph_sdk.client import LangGraphClient
 from starlette.authentication import AuthCredentials
 
 from ..errors import AlreadyDecidedError, ConfigError, InputError
-from .langgraph_server import ServerReviews, find_asked
+from .langgraph_server import ServerReviews, list_asked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +30,10 @@ _TIMEOUT: Final = httpx.Timeout(connect=5, read=300, write=300, pool=5)
 
 class MissingThreadError(InputError):
     """The server of this process has no thread with the review's run."""
+
+
+class NotWaitingError(InputError):
+    """The review's thread is there, and does not wait at the review any more."""
 
 
 def is_in_server() -> bool:
@@ -61,11 +65,16 @@ class LoopbackReviews(ServerReviews):
                 " it is on another LangGraph server. Nothing was changed. Decide the review on that"
                 " server, or reject it here: then it is listed no more."
             ) from error
-        for asked in await find_asked(client, thread):
+        for asked in await list_asked(client, thread):
             if asked.gate.gate_id == gate_id:
                 return asked
-        raise AlreadyDecidedError(
-            f"The run of {gate_id} does not wait at this review any more. Nothing was changed."
+        if thread["status"] == "busy":
+            raise AlreadyDecidedError(
+                f"The run of {gate_id} goes on already: somebody has answered. Nothing was changed."
+            )
+        raise NotWaitingError(
+            f"The run of {gate_id} does not wait at this review any more: it has ended, or was"
+            " changed and asks anew. The review is withdrawn, and nothing else was changed."
         )
 
     def _connect(self) -> LangGraphClient:
@@ -93,10 +102,10 @@ class _AsUser:
 
     def __init__(self, app: ASGIApp, user: Mapping[str, Any]) -> None:
         self._app = app
-        self._found = {
+        self._identity = {
             "user": import_module("langgraph_api.auth.custom").normalize_user(dict(user)),
             "auth": AuthCredentials(user["permissions"]),
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app({**scope, **self._found}, receive, send)
+        await self._app({**scope, **self._identity}, receive, send)

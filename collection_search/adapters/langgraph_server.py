@@ -209,11 +209,11 @@ async def _open_gates(client: LangGraphClient) -> AsyncIterator[AskedReview]:
         for asked in _asked(thread, waiting):
             yield asked
     async for thread in _threads(client, status="error", metadata={"graph_id": GRAPH}):
-        for asked in await find_asked(client, thread):
+        for asked in await list_asked(client, thread):
             yield asked
 
 
-async def find_asked(client: LangGraphClient, thread: Any) -> list[AskedReview]:
+async def list_asked(client: LangGraphClient, thread: Any) -> list[AskedReview]:
     """Return the reviews at which a thread waits, by its state."""
     return _asked(thread, await _pending(client, thread["thread_id"]))
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from ..contracts.collection import Passage
     from .shared.answer_view import CollectionAnswer
 
-"""Documents whose language is looked at where no passage was found."""
-
 
 def ask(
     question: QuestionArgument,

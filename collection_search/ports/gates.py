@@ -104,7 +104,8 @@ class GateStore(Protocol):
         """Return the gates for a sweeper, the oldest first; of all tenants where none is named.
 
         They are open ones whose deadline has passed, except with the policy `keep_pending`, and
-        decided ones that are not closed.
+        decided ones that are not closed; not those that are decided on a LangGraph server, which
+        goes on with their runs by itself.
         """
         ...
 

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 class AppTasks:
     """The tasks of one app, on one event loop; a failure is logged, whoever waits for it.
 
-    Wrong input is none: nothing went wrong here, and its caller is told.
+    Wrong input is logged as information: who waits is told.
     """
 
     def __init__(self) -> None:
@@ -44,9 +44,9 @@ class AppTasks:
 
     def _end(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if error is not None and not isinstance(error, InputError):
-            log_failure(logger, f"the {task.get_name()} failed", error)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            level = logging.INFO if isinstance(error, InputError) else logging.WARNING
+            log_failure(logger, f"the {task.get_name()} failed", error, level=level)
 
 
 async def app_tasks(request: Request) -> AppTasks:

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from ..context import SearchContext
     from .access import Caller
 
-_THREAD: Final = re.compile(
-    r"/threads/([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})/?", re.IGNORECASE
-)
+_THREAD: Final = re.compile(r"/threads/([^/]+)/?")
 
 logger = logging.getLogger(__name__)
 
@@ -60,8 +58,12 @@ def thread_to_delete(scope: Scope) -> str | None:
     """Return the id of the thread that a request deletes; None for any other request."""
     if scope["type"] != "http" or scope["method"] != "DELETE":
         return None
-    found = _THREAD.fullmatch(path_of(scope))
-    return str(UUID(found[1])) if found else None
+    if not (found := _THREAD.fullmatch(path_of(scope))):
+        return None
+    try:
+        return str(UUID(found[1]))
+    except ValueError:
+        return None
 
 
 async def withdraw_reviews(thread_id: str, caller: Caller, base: SearchContext) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from fastapi import HTTPException
@@ -151,7 +152,12 @@ async def _decide_on_server(
 
     Where the server has no such thread, nothing can be ingested: a rejection is stored alone.
     """
-    from ..adapters.langgraph_loopback import LoopbackReviews, MissingThreadError, is_in_server
+    from ..adapters.langgraph_loopback import (
+        LoopbackReviews,
+        MissingThreadError,
+        NotWaitingError,
+        is_in_server,
+    )
 
     if not is_in_server():
         raise InputError(
@@ -172,6 +178,11 @@ async def _decide_on_server(
         if decision["status"] != "rejected":
             raise
         return await _reject_without_run(gate, decision, caller, base)
+    except NotWaitingError:
+        store = (await context_of(base, caller).storage()).gates
+        if not await offload(store.withdraw, gate.tenant_id, gate.gate_id):
+            raise AlreadyDecidedError(f"The review {gate.gate_id} is decided already.") from None
+        raise
 
 
 async def _reject_without_run(
@@ -179,17 +190,15 @@ async def _reject_without_run(
 ) -> Mapping[str, Any]:
     """Store the rejection of a gate whose run was not found, and close it.
 
-    The thread may be on another LangGraph server: its run obeys the stored decision. Raises
-    AlreadyDecidedError.
+    It counts after the deadline too, whose policy nobody carries out. The thread may be on another
+    LangGraph server: its run obeys the stored decision. Raises AlreadyDecidedError.
     """
     store = (await context_of(base, caller).storage()).gates
     answer = validate_decision(gate, decision)
-    settled = settle_review(gate, answer, approver=caller.user, now=await offload(store.now))
-    review = cast("Review", settled)
+    timeless, now = replace(gate, policy="keep_pending"), await offload(store.now)
+    review = cast("Review", settle_review(timeless, answer, approver=caller.user, now=now))
     decided = await offload(store.decide, gate.tenant_id, gate.gate_id, review)
     if not decided.is_new_decision:
         raise AlreadyDecidedError(describe_decided(decided))
-    if review["status"] != "rejected":  # by the policy of a deadline that has passed
-        return {"outcome": None}
     await offload(store.close, gate.tenant_id, gate.gate_id)
     return {"outcome": "review_rejected"}

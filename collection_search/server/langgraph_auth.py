@@ -19,6 +19,8 @@ OWNER: Final = "collection_search_owner"
 """Key of the metadata that names whose a thread is."""
 REVIEWED: Final = "reviewed_thread"
 """Key of the user that names a thread which he may resume although it is another user's."""
+_RESUMING: Final = frozenset({"read", "create_run"})
+"""What a run needs that is resumed by another user than its own."""
 _CHANGING: Final = frozenset({"create", "create_run", "update", "delete"})
 
 
@@ -82,13 +84,19 @@ async def limit_threads(ctx: Auth.types.AuthContext, value: Any) -> dict[str, st
         return None
     if ctx.action in _CHANGING:
         _require(ctx, Role.reviewer)
-    if getattr(ctx.user, REVIEWED, None) == str(value.get("thread_id")):
+    if ctx.action in _RESUMING and _is_reviewed(ctx.user, value.get("thread_id")):
         return None
     if ctx.action in _CHANGING:
         if not isinstance(value.get("metadata"), dict):
             value["metadata"] = {}
         value["metadata"][OWNER] = ctx.user.identity  # in place: the server reads its own map
     return {OWNER: ctx.user.identity}
+
+
+def _is_reviewed(user: Any, thread_id: Any) -> bool:
+    """Return whether the user decides a review in this thread."""
+    reviewed = getattr(user, REVIEWED, None)
+    return reviewed is not None and thread_id is not None and str(thread_id) == reviewed
 
 
 @auth.on.assistants

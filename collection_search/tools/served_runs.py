@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 async def open_served_runs(context: SearchContext) -> RunStore | None:
     """Return the runs of a server. Raises ConfigError, StoreError.
 
-    None where there never was one and they would be in a file, which is not created.
+    None where they would be in a SQLite file that does not exist; none is created.
     """
     settings = context.using()
     if settings.engine == "sqlite" and not await offload(settings.runs_path.exists):

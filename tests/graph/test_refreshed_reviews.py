@@ -418,4 +418,4 @@ def test_a_question_that_is_asked_anew_during_a_refresh_is_the_new_one(settings:
     report = refresh("tea", context=again)
     (record,) = collections.questions(SCOPE)
     assert (record.auto_ingest_top_k, len(record.url_keys)) == (4, 4)
-    assert "asked by somebody else" in str(report.questions[0].error)
+    assert "asked anew" in str(report.questions[0].error)

@@ -40,6 +40,13 @@ async def test_another_language_is_told(api: httpx.AsyncClient) -> None:
     assert (await api.post("/collections/docs/ask", json=ASKED)).json()["notices"] == []
 
 
+async def test_white_space_does_not_count(api: httpx.AsyncClient) -> None:
+    """The limit is that of the question's words, as the page counts them."""
+    put_page(TEA, TEXT)
+    answer = await api.post("/collections/docs/ask", json={"question": "tea  " * 500})
+    assert answer.status_code == 200
+
+
 async def test_citations_lead_to_the_place_in_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sentence names a passage, and the passage the characters of the stored text."""
     with OpenAIServer("It is steamed for half a minute [1]. Aliens help [7].") as server:

@@ -143,7 +143,7 @@ def test_a_review_whose_thread_is_not_found_can_be_rejected(
     assert rejected.status_code == 202, rejected.text
     outcome = rejected.json()
     assert (outcome["status"], outcome["outcome"]) == ("done", "review_rejected")
-    assert outcome["review"]["approver"] == "local"
+    assert (outcome["review"]["approver"], outcome["review"]["status"]) == ("local", "rejected")
     assert _listed(api, "lost") == []
 
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...contracts.answer import AnswerReason, AnswerSentence
+from ...contracts.search import NormalizedQuery
 from ...ranking.evidence import answering
 from ...ranking.excerpts import best_excerpts
 from ...runtime.concurrency import offload
@@ -32,7 +33,7 @@ class CollectionQuestion(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    question: str = Field(min_length=1, max_length=2000)
+    question: NormalizedQuery = Field(min_length=1, max_length=2000)
     k: int = Field(default=8, ge=1, le=100, description="Passages at most.")
 
 

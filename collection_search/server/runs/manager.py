@@ -56,6 +56,8 @@ class RunManager:
         self.tasks = RunTasks(self._graph_runs)
         self._seen_until = 0.0
         """Unix time up to which decisions of other programs are known."""
+        self._unresumed: dict[tuple[str, str], Gate] = {}
+        """Decided gates, by tenant and id, whose runs could not be resumed."""
 
     async def start(
         self,
@@ -131,20 +133,23 @@ class RunManager:
     async def resume_decided(self) -> None:
         """Go on with the runs that wait, and whose gates were decided by another program.
 
-        Only decisions since the last look are looked at, and again after one that failed.
+        Only decisions since the last look are looked at, and those whose run could not be resumed.
         """
-        store, has_failed = (await self._base.storage()).gates, False
+        store = (await self._base.storage()).gates
         now = await offload(store.now)
-        for gate in await offload(store.newly_decided, self._seen_until - _CLOCKS_S):
+        new = await offload(store.newly_decided, self._seen_until - _CLOCKS_S)
+        self._seen_until = now
+        due = self._unresumed | {(gate.tenant_id, gate.gate_id): gate for gate in new}
+        for key, gate in due.items():
             if not str(gate.thread_id).startswith(RUN_PREFIX):
                 continue
             try:
                 await self.tasks.resume(gate)
             except Exception as error:  # noqa: BLE001 - the other runs do not wait for this one
                 log_failure(logger, f"The run of {gate.gate_id} could not be resumed", error)
-                has_failed = True
-        if not has_failed:
-            self._seen_until = now
+                self._unresumed[key] = gate
+            else:
+                self._unresumed.pop(key, None)
 
     async def close(self) -> None:
         """Stop all runs; the next server on the data folder resumes them."""

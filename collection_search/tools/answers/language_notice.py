@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ...ports.collections import CollectionStore
 
 _SAMPLE: Final = 5
+"""Documents whose language is looked at where no passage was found."""
 
 
 def explain_language(

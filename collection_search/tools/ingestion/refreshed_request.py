@@ -32,7 +32,7 @@ async def fit_request(
     store = await context.storage()
     record = await offload(store.collections.find_question, request.scope, question)
     if record is None or record.last_asked_at != context.page_choice.asked_at:
-        ended = "forgotten" if record is None else "asked by somebody else"
+        ended = "forgotten" if record is None else "asked anew"
         raise QualityThresholdError(f"the question was {ended} while the refresh asked it")
     keys = [item.url_key for item in request.items]
     stored = await offload(store.collections.get, request.scope, keys)

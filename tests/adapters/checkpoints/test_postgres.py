@@ -45,8 +45,8 @@ async def test_runs_go_on_soon_after_an_outage() -> None:
             assert await saver.aget_tuple(CONFIG) is not None
 
 
-async def test_two_processes_open_a_new_database_at_once() -> None:
-    """The index that one of them builds waits for no statement of the other."""
+async def test_a_new_database_is_opened_twice_at_once() -> None:
+    """As by two processes: the index that one builds waits for no statement of the other."""
     with postgres_server() as server:
         for pause_s in (0.0, 0.01, 0.03):
             url = server.new_database()

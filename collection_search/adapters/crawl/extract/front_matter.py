@@ -10,7 +10,7 @@ _BLOCK: Final = re.compile(
           | \+\+\+[ \t]*\n(?P<toml>(?:.*\n){0,200}?)\+\+\+)[ \t]*(?:\n|\Z)""",
     re.VERBOSE,
 )
-_MOST_CHARS: Final = 10_000
+_MOST_CHARS: Final = 4_000
 """Maximum of a block; the time to parse it is that of the page's extraction."""
 _FACTS: Final = re.compile(r"(?:[\w-]+:.*\n)+")
 """A fact in each line: also where YAML does not allow it, as in `title: C: the language`."""
@@ -44,7 +44,7 @@ def _yaml_title(block: str) -> str | None:
 
     try:
         root = yaml.compose(block, Loader=yaml.SafeLoader)  # builds no value
-    except RecursionError:
+    except (RecursionError, ValueError, OverflowError):  # the latter: an escape of no character
         return None
     except yaml.YAMLError:
         return _plain_title(block) if _FACTS.fullmatch(block) else None
@@ -55,7 +55,12 @@ def _yaml_title(block: str) -> str | None:
         return None
     titles = (values.get(name) for name in ("title", "Title"))
     known = (one for one in titles if isinstance(one, yaml.ScalarNode) and one.tag != _NULL)
-    return next((str(one.value) for one in known), "")
+    return next((_join_surrogates(one.value) for one in known), "")
+
+
+def _join_surrogates(text: str) -> str:
+    """Return the text with one character for each pair of escapes, as JSON writes it."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _plain_title(block: str) -> str:

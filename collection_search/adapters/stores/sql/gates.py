@@ -215,7 +215,7 @@ class SQLGates:
     def unfinished(self, tenant_id: str | None = None) -> list[Gate]:
         """Return overdue and decided gates, the oldest first; of all tenants without a name."""
         return self._list(
-            "(:tenant IS NULL OR tenant_id = :tenant) AND (state = 'decided'"
+            "(:tenant IS NULL OR tenant_id = :tenant) AND ((state = 'decided' AND host != 'server')"
             " OR (state = 'open' AND policy != 'keep_pending' AND deadline <= :now))",
             {"tenant": tenant_id, "now": self._clock()},
         )
