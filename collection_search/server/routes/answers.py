@@ -33,7 +33,7 @@ class CollectionQuestion(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    question: NormalizedQuery = Field(min_length=1, max_length=2000)
+    question: NormalizedQuery = Field(description="At most 2000 characters, in one line.")
     k: int = Field(default=8, ge=1, le=100, description="Passages at most.")
 
 
