@@ -168,12 +168,15 @@ async def _wrong_request(request: Request, error: Exception) -> Response:
     if broken := next((one for one in problems if one["type"] == "json_invalid"), None):
         said = f"{broken['ctx']['error']}, at character {broken['loc'][1]}"
         return problem(400, _KINDS[400], f"The body is not valid JSON: {said}.")
-    found = [
-        {**one, "loc": one["loc"][1:] or ("body",)} for one in problems
-    ]  # without: body, query
+    found = [{**one, "loc": _place(one["loc"])} for one in problems]
     fields = _fields(reword_problems(found))  # type: ignore[arg-type]
     said = "; ".join(f"{one['field']}: {one['message']}" for one in fields)
     return problem(422, "InputError", f"The request is not valid. {said}", fields=fields)
+
+
+def _place(loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Return the place in the body or the query; the whole body has a name."""
+    return loc[1:] or ("body",)
 
 
 def _is_json(request: Request) -> bool:
