@@ -7,8 +7,6 @@ import re
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-import httpx
-
 from ..runtime.concurrency import offload
 from ..runtime.failure_log import log_failure
 from .asgi import path_of
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from ..context import SearchContext
     from .access import Caller
 
+_SUCCESS: Final = range(200, 300)
 _THREAD: Final = re.compile(r"/threads/([^/]+)/?")
 
 logger = logging.getLogger(__name__)
@@ -45,9 +44,7 @@ class DeletedThreads:
         base: SearchContext = scope["app"].state.context
 
         async def withdraw_and_send(message: Message) -> None:
-            if message["type"] == "http.response.start" and httpx.codes.is_success(
-                message["status"]
-            ):
+            if message["type"] == "http.response.start" and message["status"] in _SUCCESS:
                 await _attempt_withdrawal(thread_id, caller, base)
             await send(message)
 

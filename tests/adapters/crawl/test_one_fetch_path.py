@@ -30,6 +30,7 @@ TRUSTED = (
     "adapters/httpx_client.py",  # sends through the caller's client to the operator's addresses
     "adapters/per_loop.py",
     "adapters/crawl/",
+    "adapters/langgraph_loopback.py",  # the same inside this process, without a socket
     "adapters/langgraph_server.py",  # LangGraph's own client, to the operator's address
     "cli/serve.py",  # listens, and connects to nobody
     "tools/mcp/streamable_http.py",  # listens, and connects to nobody
