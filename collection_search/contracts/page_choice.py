@@ -34,3 +34,13 @@ class PageChoice(NamedTuple):
         """
         is_approved = self.approved is None or url_key in self.approved
         return is_approved and url_key not in self.removed
+
+    def needs_review(self, url_key: str) -> bool:
+        """Return whether only a review could take a page.
+
+        >>> [PageChoice(frozenset("a"), frozenset("b")).needs_review(key) for key in "abc"]
+        [False, False, True]
+        >>> PageChoice().needs_review("a")
+        False
+        """
+        return not (self.approved is None or url_key in self.approved or url_key in self.removed)

@@ -81,8 +81,7 @@ async def arefresh(
     `refresh` blocks; `arefresh` is its coroutine.
 
     Raises InputError for an unknown collection, also where it is deleted meanwhile, ConfigError,
-    StoreError. A question, crawl or page
-    that fails is in the report.
+    StoreError. A question, crawl or page that fails is in the report.
     """
     validate_arguments(
         collection=collection, ask=ask, crawl=crawl, timeout_s=timeout_s, on_progress=on_progress
@@ -108,7 +107,8 @@ async def arefresh(
             retired=retired,
             on_progress=on_progress,
         )
-        await offload(require_collection, store.collections, scope)  # a crawl takes its time
+    if crawled:  # that took its time
+        await offload(require_collection, store.collections, scope)
     keys, addresses = await offload(_fetched, store, scope, list(before))
     keys += await offload(store.ledger.retired, scope, due=True)
     rules = paid_rules(context, run_id)
@@ -231,15 +231,12 @@ async def _run(record: QuestionRecord, context: SearchContext, collection: str) 
 
 def _unreviewed(record: QuestionRecord, choice: PageChoice, output: Mapping[str, Any]) -> list[str]:
     """Return the results of a reviewed question that only a review could take."""
-    if not choice.is_reviewed:
-        return []
-    known = (choice.approved or frozenset()) | choice.removed
     return [
         result["url"]
         for result in output.get("results") or []
         if result["embedding_rank_score"] >= (record.auto_ingest_min_score or 0)
         and not reason_against(result)
-        and url_key(result["url"]) not in known
+        and choice.needs_review(url_key(result["url"]))
     ]
 
 
