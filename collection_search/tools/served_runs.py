@@ -31,8 +31,11 @@ async def is_served(context: SearchContext, gate: Gate) -> bool:
 
     The server need not be running: its next start goes on with the run.
     """
-    if gate.thread_id is None or not gate.thread_id.startswith(RUN_PREFIX):
+    if not may_be_served(gate) or (runs := await open_served_runs(context)) is None:
         return False
-    if (runs := await open_served_runs(context)) is None:
-        return False
-    return await offload(runs.get, gate.tenant_id, gate.thread_id) is not None
+    return await offload(runs.get, gate.tenant_id, str(gate.thread_id)) is not None
+
+
+def may_be_served(gate: Gate) -> bool:
+    """Return whether the run of this gate may be a server's, by the name of its thread."""
+    return gate.thread_id is not None and gate.thread_id.startswith(RUN_PREFIX)

@@ -14,6 +14,7 @@ from ...runtime.concurrency import offload
 from ...runtime.failure_log import log_failure
 from ...text.question_mask import QuestionMask
 from ...tools.ingestion.ownership import this_process
+from ...tools.served_runs import may_be_served
 from .caller_choices import read_choices, read_run_choices
 from .changes import Changes
 from .graph_runs import GraphRuns
@@ -141,7 +142,7 @@ class RunManager:
         self._seen_until = now
         due = self._unresumed | {(gate.tenant_id, gate.gate_id): gate for gate in new}
         for key, gate in due.items():
-            if not str(gate.thread_id).startswith(RUN_PREFIX):
+            if not may_be_served(gate):
                 continue
             try:
                 await self.tasks.resume(gate)
