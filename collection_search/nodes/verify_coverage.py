@@ -120,6 +120,7 @@ class _Check:
             await self._require(queries)
             return await ask_queries(
                 queries,
+                questions=[state["question"]],
                 collection=state["collection_scope"],
                 context=context,
                 on_query=self._tell_query,

@@ -78,6 +78,22 @@ def subject_of(query: str) -> str:
     return subject if subject and is_form else query
 
 
+def text_to_ask(query: str, questions: Iterable[str]) -> str:
+    """Return what a collection is asked to learn whether it answers a query of the questions.
+
+    The kind of page that a query ends with chose among pages of the web. It is left out, unless a
+    question names it.
+
+    >>> text_to_ask("asyncio guide", ["What is asyncio?"])
+    'asyncio'
+    >>> text_to_ask("write guide", ["How do I write a guide?"])
+    'write guide'
+    """
+    subject = subject_of(query)
+    kind = query[len(subject) :].strip().casefold()
+    return query if any(kind in question.casefold() for question in questions) else subject
+
+
 def complete_queries(
     proposed: Iterable[object],
     question: str,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ...planning.fallback import text_to_ask
 from ...ranking.evidence import answering, evidence_of
 from ...ranking.excerpts import best_excerpts
 from ...text.clean import excerpt
@@ -37,20 +38,23 @@ class AnsweredQuery(NamedTuple):
 async def ask_queries(
     queries: Sequence[str],
     *,
+    questions: Sequence[str],
     collection: str,
     context: SearchContext,
     on_query: OnQuery | None = None,
 ) -> list[AnsweredQuery]:
     """Return each query with the collection's answer, in order; a few are asked at once.
 
-    `on_query` is told of each as soon as it is known. Raises what `aretrieve` raises; the other
-    queries are cancelled then.
+    The queries are those of the `questions`, which may be among them. A kind of page at the end of
+    a query, as in "asyncio tutorial", is not asked for. `on_query` is told of each as soon as it is
+    known. Raises what `aretrieve` raises; the other queries are cancelled then.
     """
     room = asyncio.Semaphore(AT_ONCE)
 
     async def asked(query: str) -> AnsweredQuery:
         async with room:
-            found = await aretrieve(query, collection=collection, context=context)
+            text = text_to_ask(query, questions)
+            found = await aretrieve(text, collection=collection, context=context)
         passages = answering(found)
         coverage: QueryCoverage = {
             "query": query,

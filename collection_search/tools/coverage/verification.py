@@ -37,8 +37,10 @@ async def averify_coverage(
     """Return which of the question and its queries the collection answers, and what is missing.
 
     Without `queries` those are asked that were searched for when the question filled the
-    collection; a question that it remembers keeps this result. A question with a secret may be
-    named as it is shown: all that are shown so are verified, and the answer masks their secrets.
+    collection; a question that it remembers keeps this result. A kind of page at the end of a
+    query, as in "asyncio tutorial", is not asked for unless the question names it. A question with
+    a secret may be named as it is shown: all that are shown so are verified, and the answer masks
+    their secrets.
 
     With a `ticket` it first waits for the ticket's pages, at most `coverage_timeout_s` seconds of
     the settings. Workers of this process ingest them unless the context says otherwise.
@@ -95,12 +97,15 @@ async def _verify(
     records = await named_records(context, scope, asked[0])
     is_planned = len(asked) == 1
     planned = [query for one in records for query in one.queries] if is_planned else asked[1:]
-    asked_now = unique_queries([*([one.question for one in records] or asked[:1]), *planned])
+    questions = [one.question for one in records] or asked[:1]
+    asked_now = unique_queries([*questions, *planned])
     ingestion = None
     if ticket is not None:
         ingestion = await await_ingestion(ticket, scope, context, on_progress=on_progress)
     context = context.model_copy(update=dict(context.ids()))  # all queries are one run
-    answers = await ask_queries(asked_now, collection=collection, context=context)
+    answers = await ask_queries(
+        asked_now, questions=questions, collection=collection, context=context
+    )
     coverage = build_coverage(
         collection,
         answers,

@@ -104,6 +104,24 @@ def test_a_few_short_passages_are_enough(store: SQLiteStore, context: SearchCont
     assert len(found["documents"]) == EVIDENCE + 2
 
 
+def test_a_kind_of_page_is_not_asked_for(store: SQLiteStore, context: SearchContext) -> None:
+    """It chose among pages of the web; a collection that answers its subject has no gap."""
+    put(store, "asyncio", ANSWER)
+    planned = ["cancel Dokumentation", "potato soup guide"]
+    found = verified(context, queries=planned)
+    assert [one["query"] for one in found["queries"]] == [QUESTION, *planned]
+    assert found["gaps"] == ["potato soup guide"]
+
+
+def test_a_kind_of_page_that_the_question_names_is_asked_for(
+    store: SQLiteStore, context: SearchContext
+) -> None:
+    """It is the subject then."""
+    put(store, "asyncio", ANSWER)
+    found = verified(context, "Is there a guide to tasks?", queries=["task guide"])
+    assert "task guide" in found["gaps"]
+
+
 def test_the_remembered_plan_is_asked(store: SQLiteStore, context: SearchContext) -> None:
     """What filled the collection is what it must answer; none of it is searched for again."""
     put(store, "asyncio", ANSWER)
