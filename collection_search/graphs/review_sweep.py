@@ -25,6 +25,10 @@ SPARE_S: Final = 300.0
 """A decided run that has not ended this long after the limit of its coverage check is resumed by a
 sweep: its process died."""
 
+LEFT_S: Final = 7 * 86_400.0
+"""A decided gate is closed this long after its decision where these checkpoints do not have its
+run: a host's graph has ended it, or its thread was deleted."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -67,10 +71,13 @@ async def _look_after(
 
 async def _decide_overdue(gate: Gate, context: SearchContext, runs: ReviewRuns) -> Gate | None:
     """Return the gate whose run is to be resumed, decided; None where somebody else does it."""
-    if not (state := await runs.find_state(gate)):
-        return None
+    state = await runs.find_state(gate)
     store = (await context.storage()).gates
     now = await offload(store.now)
+    if state is None:
+        if gate.state == "decided" and gate.changed_at < now - LEFT_S:
+            await offload(store.close, gate.tenant_id, gate.gate_id)
+        return None
     if gate.state != "open":
         is_dead = gate.changed_at < now - context.using().coverage_timeout_s - SPARE_S
         return gate if is_dead and await offload(store.take_over, gate) else None

@@ -28,6 +28,7 @@ from collection_search.errors import (
 from collection_search.graphs.collection_review import CollectionReviewGraph
 from collection_search.graphs.collection_search import DORMANT
 from collection_search.graphs.research_agent import graph as research_agent
+from collection_search.graphs.review_sweep import LEFT_S
 from collection_search.graphs.universal_ingestion import graph as universal_ingestion
 from collection_search.nodes.review_candidates import round_id
 from collection_search.testing import RecordingTrigger, ScriptedAdapter
@@ -364,6 +365,19 @@ async def test_a_sweep_leaves_other_hosts_alone(world: ReviewWorld) -> None:
         await world.facade().adecide(
             world.store.gates.gates("local")[0].gate_id, {"status": "approved"}
         )
+
+
+async def test_a_sweep_closes_decided_reviews_of_other_hosts(world: ReviewWorld) -> None:
+    """A week after the decision; they would be looked up by every sweep for ever."""
+    thread = thread_of(world)
+    await thread.start()
+    await thread.answer(status="rejected", approver="ada")
+    for seconds, left in ((LEFT_S, 1), (1, 0)):
+        world.clock.advance(seconds)
+        assert await world.facade().asweep() == []
+        assert len(world.store.gates.unfinished()) == left
+    (gate,) = world.store.gates.decided("local", limit=2)
+    assert (gate.state, gate.decision["approver"]) == ("closed", "ada")
 
 
 async def test_a_sweep_resumes_for_every_tenant(world: ReviewWorld) -> None:
