@@ -1,1 +1,1 @@
-"""What programs and models call: each module holds one tool, which receives its ports."""
+"""What programs and models call: one module per public tool, and what tools share."""

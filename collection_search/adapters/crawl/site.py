@@ -132,9 +132,10 @@ async def sitemap_urls(
     start = normalize_url(start)
     site, found, seen = site_of(start), list[str](), set[str]()
     waiting = deque(await source.sitemaps(start) or [urljoin(start, "/sitemap.xml")])
-    asked = set(waiting)
-    failed: FetchError | None = None
-    for count in range(MAX_SITEMAPS):
+    queued = set(waiting)
+    first_error: FetchError | None = None
+    is_any_read = False
+    for _ in range(MAX_SITEMAPS):
         if not waiting or len(found) >= max_urls:
             break
         try:
@@ -143,18 +144,17 @@ async def sitemap_urls(
                 continue
             is_index, listed = await asyncio.to_thread(_listed, page)
         except FetchError as error:
-            failed = failed or error
+            first_error = first_error or error
             continue
+        is_any_read = True
         if is_index:
-            waiting.extend(new for new in listed if new not in asked)
-            asked.update(listed)
+            waiting.extend(new for new in dict.fromkeys(listed) if new not in queued)
+            queued.update(listed)
             continue
         pages = (url for text in listed if (url := link_target("", text)) and site_of(url) == site)
         found.extend(_unseen(filter(fits, pages), seen))
-        if count == 0:
-            failed = None
-    if failed is not None and not found:
-        raise failed
+    if first_error is not None and not is_any_read:
+        raise first_error
     return found[:max_urls]
 
 

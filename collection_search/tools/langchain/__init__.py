@@ -1,1 +1,1 @@
-"""A collection as LangChain's vector store."""
+"""Classes of LangChain: the vector store of a collection, and tools for models."""

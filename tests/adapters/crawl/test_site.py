@@ -172,6 +172,25 @@ async def test_sitemaps_in_all_forms():
     assert await sitemap_urls(pages, START, max_urls=2) == [START + "a", START + "b"]
 
 
+async def test_each_sitemap_is_fetched_once():
+    """An index that names one twice costs one request for it."""
+    files = {
+        "sitemap.xml": sitemap(START + "one.xml", START + "one.xml", tag="sitemapindex"),
+        "one.xml": sitemap(START + "a"),
+    }
+    pages = Pages(**files)
+    assert await sitemap_urls(pages, START) == [START + "a"]
+    assert pages.asked == [START + "sitemap.xml", START + "one.xml"]
+
+
+@pytest.mark.parametrize("first", ["empty.xml", "missing.xml"])
+async def test_a_sitemap_without_pages_is_no_failure(first: str):
+    """Whatever became of the others: one was read."""
+    second = ({"empty.xml", "missing.xml"} - {first}).pop()
+    pages = Pages(START + first, START + second, **{"empty.xml": sitemap()})
+    assert await sitemap_urls(pages, START) == []
+
+
 async def test_without_any_sitemap():
     with pytest.raises(FetchError, match="not there"):
         await sitemap_urls(Pages(), START)
