@@ -12,8 +12,9 @@ import typer.core
 from ..contracts.embedded_text import embedder_of_vectors, titled_fingerprint
 from ..errors import InputError
 from .collections_files import export, import_
+from .collections_refresh import refresh
 from .collections_removal import compact, delete, delete_tenant, purge
-from .refresh import refresh
+from .collections_show import forget, show
 from .shared.context_options import AsJson, MaxCost, Tenant, UnaskedPaid, search_context
 from .shared.missing_collection import explain_none
 from .shared.near_names import SuggestingGroup
@@ -27,7 +28,6 @@ from .shared.stored_collections import (
     print_untitled,
 )
 from .shared.terminal import Screen
-from .show import forget, show
 
 if TYPE_CHECKING:
     from ..context import SearchContext

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +20,7 @@ from .shared.stored_collections import (
     print_empty,
 )
 from .shared.terminal import Screen
+from .shared.time_spans import parse_age
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ..contracts.collection import TenantScope
     from ..ports import CollectionStore
     from ..tools.removal import Erased
-
-_SECONDS: Final = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
 def delete(
@@ -148,18 +146,6 @@ def _explained(what: str, is_hidden: Callable[[], bool]) -> Iterator[None]:
 
 def _is_listed(store: CollectionStore, scope: TenantScope) -> bool:
     return any(one.collection == scope.collection for one in store.collections(scope.tenant_id))
-
-
-def parse_age(age: str) -> float:
-    """Return an age in seconds. Raises InputError.
-
-    >>> parse_age("90d")
-    7776000.0
-    """
-    parts = re.fullmatch(r"([0-9]{1,6})([hdw])", age.strip())
-    if parts is None:
-        raise InputError(f"{age!r} is no age: write hours, days or weeks as in 12h, 90d, 8w.")
-    return int(parts[1]) * _SECONDS[parts[2]]
 
 
 def format_deleted(deleted: Erased) -> str:

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
-from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ..contracts.prices import format_usd
-from ..errors import InputError
 from .shared.context_options import AsJson, Tenant, search_context
 from .shared.terminal import Screen
+from .shared.time_spans import parse_since
 from .shared.wrapping import fit_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ..ports.usage import SpendTotal
-
-
-_SECONDS: Final = {"h": 3_600, "d": 86_400, "w": 7 * 86_400}
 
 
 def costs(
@@ -55,23 +51,6 @@ def costs(
         screen.line(line)
     if not totals:
         screen.line(f"Nothing was spent by {owner}" + (f" in the run {run}." if run else "."))
-
-
-def parse_since(since: str, *, now: float) -> float:
-    """Return the moment, in seconds since 1970. Raises InputError.
-
-    >>> parse_since("2d", now=200_000.0), parse_since("1970-01-02", now=0.0)
-    (27200.0, 86400.0)
-    """
-    if match := re.fullmatch(r"(\d{1,5})([hdw])", since.strip()):
-        return now - int(match[1]) * _SECONDS[match[2]]
-    try:
-        day = date.fromisoformat(since.strip())
-    except ValueError as error:
-        raise InputError(
-            f"--since {since!r} cannot be used: write 30d, 12h, 8w or a day such as 2026-11-01."
-        ) from error
-    return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
 
 
 def format_totals(totals: Sequence[SpendTotal], *, width: int | None = None) -> Iterator[str]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InputError
-from .add import release_on_interrupt
 from .shared.context_options import AsJson, Collection, Tenant, search_context
 from .shared.exit_codes import ExitCode
 from .shared.interruption import ACCEPTED, PAID
+from .shared.preparation import release_on_interrupt
 from .shared.stored_collections import find_collection
 from .shared.terminal import Screen
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ..errors import InputError
-from .costs import parse_since
 from .shared.context_options import AsJson, Tenant, search_context
 from .shared.decision_view import format_bands, format_periods, list_bands
 from .shared.missing_collection import explain_none
 from .shared.near_names import SuggestingGroup
 from .shared.next_steps import shell_command
 from .shared.terminal import Screen
+from .shared.time_spans import parse_since
 
 if TYPE_CHECKING:
     from ..context import SearchContext

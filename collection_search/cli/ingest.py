@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .add import add
+from .ingest_add import add
 from .shared.context_options import AsJson, MaxCost, Tenant, search_context
 from .shared.failed_pages import UningestedPage, format_failed
 from .shared.near_names import SuggestingGroup

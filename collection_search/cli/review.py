@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from ..errors import InputError
-from .review_job import ReviewJob
 from .shared.context_options import (
     AsJson,
     Embeddings,
@@ -36,6 +35,7 @@ from .shared.review_decision import (
 )
 from .shared.review_file import read_decision, write_review
 from .shared.review_host import open_host
+from .shared.review_job import ReviewJob
 from .shared.review_outcome import LEFT_TO_SERVER, format_review
 from .shared.review_view import format_reviews, list_review
 from .shared.terminal import Screen

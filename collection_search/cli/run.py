@@ -110,7 +110,7 @@ def run(
     waits for 'collection-search review', in this process or another; the exit code is 0 then.
     """
     from ..text.clean import normalize_query
-    from .estimate import show_estimate
+    from .shared.run_estimate import show_estimate
     from .shared.run_job import NO_COLLECTION, Job
 
     _refuse_conflicts(
@@ -199,9 +199,9 @@ def _reviewed(job: Job, code: ExitCode) -> ExitCode:
 
     if not is_interactive(job.screen) or not typer.confirm("Decide now?", err=True):
         return code
-    from .review_job import ReviewJob
     from .shared.context_options import review_options
     from .shared.review_host import open_host
+    from .shared.review_job import ReviewJob
 
     host = open_host(job.context, None, ())
     asked = ReviewJob(host, job.context, job.screen, review_options(job.context))

@@ -9,7 +9,7 @@ from support.paid_world import SEARCH_USD, PaidWorld
 
 from collection_search import CollectionSearchGraph, GraphInput, SearchContext, Settings
 from collection_search.cassette import Cassette
-from collection_search.cli.estimate import format_estimate
+from collection_search.cli.shared.run_estimate import format_estimate
 from collection_search.contracts.price_list import JUDGEMENT_TOKENS, LIST_PRICES
 from collection_search.contracts.prices import CHARS_PER_TOKEN
 from collection_search.planning.premium_prompt import PAGE_CHARS

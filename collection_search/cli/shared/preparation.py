@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from ...errors import InputError
+from .exit_codes import Interrupted
+from .interruption import ACCEPTED
+from .signals import leave_signals_to_watch, stop_grace_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +38,23 @@ def flush_on_exit(context: SearchContext) -> Iterator[None]:
         yield
     finally:
         asyncio.run(context.sink()).flush(FLUSH_TIMEOUT_S)
+
+
+@contextmanager
+def release_on_interrupt(context: SearchContext, *, says: str = ACCEPTED) -> Iterator[None]:
+    """Release the claimed pages when the command is interrupted, and send the observations.
+
+    `says` is what an interrupted command leaves behind.
+    """
+    from ...tools.ingest import engine_for
+
+    with flush_on_exit(context):
+        try:
+            yield
+        except KeyboardInterrupt:
+            leave_signals_to_watch()
+            asyncio.run(engine_for(context)).stop(timeout_s=stop_grace_s())
+            raise Interrupted(says) from None
 
 
 def prepare_provider(context: SearchContext, screen: Screen) -> SearchProvider:

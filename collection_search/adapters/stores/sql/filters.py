@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ....contracts.collection import FILTER_KEYS, OWN_METADATA, OWN_PROVIDER, validate_filters
 from ....errors import InputError
-from ..sql.documents import to_json
+from .documents import to_json
 
 if TYPE_CHECKING:
     from ....contracts.collection import Filters

@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from ..contracts.prices import format_usd
-from ..text.money import round_usd
+from ...contracts.prices import format_usd
+from ...text.money import round_usd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from ..context import SearchContext
-    from ..tools.estimate import Estimate
-    from .shared.terminal import Screen
+    from ...context import SearchContext
+    from ...tools.estimate import Estimate
+    from .terminal import Screen
 
 
 def show_estimate(given: Mapping[str, Any], context: SearchContext, screen: Screen) -> None:
     """Print the estimate. Raises InputError, and ConfigError as the run would."""
-    from ..contracts.inputs import SearchInput
-    from ..graphs.validating_graph import validate_input
-    from ..tools.estimate import estimate_run
+    from ...contracts.inputs import SearchInput
+    from ...graphs.validating_graph import validate_input
+    from ...tools.estimate import estimate_run
 
     estimate = asyncio.run(estimate_run(validate_input(SearchInput, given), context))
     limit = context.cost_limit()

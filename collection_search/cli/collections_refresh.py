@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .add import release_on_interrupt
 from .shared.context_options import AsJson, MaxCost, Provider, Tenant, search_context
 from .shared.exit_codes import ExitCode
 from .shared.failed_pages import UningestedPage, warn_of_failed
-from .shared.preparation import prepare_provider
+from .shared.preparation import prepare_provider, release_on_interrupt
 from .shared.put_off import format_put_off
 from .shared.run_summary import cost_line
 from .shared.stored_collections import NameArgument, find_collection

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -12,21 +10,18 @@ import typer
 from ..errors import InputError
 from .shared.context_options import AsJson, MaxCost, NoWait, Pdf, Tenant, search_context
 from .shared.exit_codes import ExitCode, Interrupted
-from .shared.interruption import ACCEPTED
-from .shared.preparation import flush_on_exit
-from .shared.signals import leave_signals_to_watch, stop_grace_s
+from .shared.preparation import release_on_interrupt
 from .shared.terminal import Screen
 from .shared.ticket_progress import wait_with_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from ..context import SearchContext
     from ..contracts.ingestion import TicketStatus
     from ..tools.ingestion.crawls import FoundPages
 
 WAIT_S: Final = 3600.0
-MOST_PAGES: Final = 100
 
 _PAGE_FIELDS: Final = {"url", "title", "state", "change", "error", "put_off_until"}
 
@@ -66,7 +61,7 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Fetch pages and ingest them."""
-    from ..tools.ingest import ingest
+    from ..tools.ingest import MAX_PAGES, ingest
 
     follows = bool(urls and depth)
     if (include or exclude or max_pages or pdf is not None) and not follows:
@@ -85,7 +80,7 @@ def add(
                 context,
                 screen,
                 depth=depth,
-                max_pages=max_pages or MOST_PAGES,
+                max_pages=max_pages or MAX_PAGES,
                 include=include or (),
                 exclude=exclude or (),
                 is_pdf=pdf,
@@ -110,23 +105,6 @@ def _refuse_files(urls: Sequence[str]) -> None:
                 " folder of files: 'collection-search corpus add FOLDER'. To store texts of your"
                 " own: CollectionVectorStore.add_texts, in Python."
             )
-
-
-@contextmanager
-def release_on_interrupt(context: SearchContext, *, says: str = ACCEPTED) -> Iterator[None]:
-    """Release the claimed pages when the command is interrupted, and send the observations.
-
-    `says` is what an interrupted command leaves behind.
-    """
-    from ..tools.ingest import engine_for
-
-    with flush_on_exit(context):
-        try:
-            yield
-        except KeyboardInterrupt:
-            leave_signals_to_watch()
-            asyncio.run(engine_for(context)).stop(timeout_s=stop_grace_s())
-            raise Interrupted(says) from None
 
 
 def _found(

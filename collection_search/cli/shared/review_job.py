@@ -7,38 +7,37 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .add import release_on_interrupt
-from .shared.criteria_view import list_criteria
-from .shared.exit_codes import ExitCode
-from .shared.failed_pages import warn_of_failed
-from .shared.next_steps import shell_command
-from .shared.pipeline_view import Pipeline
-from .shared.preparation import prepare_provider
-from .shared.review_outcome import (
+from .criteria_view import list_criteria
+from .exit_codes import ExitCode
+from .failed_pages import warn_of_failed
+from .next_steps import shell_command
+from .pipeline_view import Pipeline
+from .preparation import prepare_provider, release_on_interrupt
+from .review_outcome import (
     LEFT_TO_SERVER,
     format_outcome,
     format_review,
     review_steps,
     review_verdict,
 )
-from .shared.review_questions import ask_decision, is_interactive
-from .shared.review_view import (
+from .review_questions import ask_decision, is_interactive
+from .review_view import (
     TITLE_COLUMN,
     count_candidates,
     format_candidate,
     format_deadline,
     list_review,
 )
-from .shared.run_ingestion import follow_ingestion
+from .run_ingestion import follow_ingestion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..context import SearchContext
-    from ..contracts.review import Gate
-    from .shared.failed_pages import UningestedPage
-    from .shared.review_host import ReviewHost
-    from .shared.terminal import Screen
+    from ...context import SearchContext
+    from ...contracts.review import Gate
+    from .failed_pages import UningestedPage
+    from .review_host import ReviewHost
+    from .terminal import Screen
 
 
 @dataclass
@@ -117,7 +116,7 @@ class ReviewJob:
 
         Raises InputError for a decision that is not valid or came too late: nothing is changed.
         """
-        from ..tools.reviews import validate_decision
+        from ...tools.reviews import validate_decision
 
         answer = validate_decision(gate, decision)
         if answer.status == "pending":
@@ -141,7 +140,7 @@ class ReviewJob:
 
     def is_served(self, gate: Gate) -> bool:
         """Return whether `collection-search serve` goes on with the run, and not this command."""
-        from ..tools.served_runs import is_served
+        from ...tools.served_runs import is_served
 
         return self.is_local and asyncio.run(is_served(self.context, gate))
 
