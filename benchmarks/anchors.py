@@ -22,7 +22,7 @@ from fit_scoring import RELEVANT_SHARE, RIDGE, Samples, fit_dense, measured
 from pools import load_off_topic, load_sets
 
 from collection_search.ranking.anchors import anchors
-from collection_search.ranking.heuristics import judge
+from collection_search.ranking.heuristics import PageWords, measure_points
 from collection_search.ranking.metrics import format_table
 from collection_search.ranking.scoring import DENSE, EMBEDDING_SHARE, HEURISTIC_SHARE, PageText
 from collection_search.ranking.threshold import FALLBACK_SCORE, MIN_SCORE
@@ -62,7 +62,7 @@ def _grams(text: str) -> dict[str, float]:
 
 def covered(question: str, page: PageText) -> float:
     """Return the share of the question's terms that the page has, rare ones counting more."""
-    return judge(question, page).coverage / 20
+    return measure_points(question, [page], [PageWords.of(page)])[0].coverage / 20
 
 
 MEASURES: Final[Mapping[str, Callable[[str, PageText], float]]] = {

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pools import Pool, load_sets
 
-from collection_search.ranking.heuristics import judge
+from collection_search.ranking.heuristics import PageWords, measure_points
 from collection_search.ranking.scoring import DENSE, EMBEDDING_SHARE, Calibration
 from collection_search.ranking.similarity import LexicalSimilarity
 
@@ -65,7 +65,9 @@ def measured(pool: Pool) -> list[tuple[float, float, float, int]]:
     """Return similarity, wording, heuristic (0-1) and grade of each page."""
     texts = [f"{page.title} {page.snippet}" for page in pool.pages]
     wording = LexicalSimilarity().similarities(pool.question, texts)
-    heuristic = [judge(pool.question, page).relevance / 100 for page in pool.pages]
+    read = [PageWords.of(page) for page in pool.pages]
+    points = measure_points(pool.question, pool.pages, read)
+    heuristic = [each.relevance / 100 for each in points]
     return list(zip(pool.similarities, wording, heuristic, pool.grades, strict=True))
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pools import Pool, cut
 
-from collection_search.ranking.gate_metrics import GateFigures, judge_scores
 from collection_search.ranking.metrics import PAIRINGS, ndcg
+from collection_search.ranking.selection_metrics import SelectionFigures, measure_scored_pools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class Judged:
     scales: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, method: Method, data: Data, *, is_gate: bool) -> Judged:
+    def of(cls, method: Method, data: Data, *, has_threshold: bool) -> Judged:
         """Score every pool; those off topic for a gate only."""
         own = {
             name: [(method.by_set[name](pool), pool.grades) for pool in pools]
@@ -57,13 +57,13 @@ class Judged:
             name: np.array([ndcg(*each) for each in scored if any(each[1])])
             for name, scored in own.items()
         }
-        return cls(ndcgs, own, off_topic if is_gate else {}, method.scales)
+        return cls(ndcgs, own, off_topic if has_threshold else {}, method.scales)
 
-    def gate(self, name: str, shift: float = 0.0) -> GateFigures:
+    def gate(self, name: str, shift: float = 0.0) -> SelectionFigures:
         """Return the rule's figures on one set, were all scores moved by `shift`."""
         own = [(scores + shift, grades) for scores, grades in self.own[name]]
         off_topic = [scores + shift for scores in self.off_topic[name]]
-        return judge_scores(own, off_topic, scale=self.scales.get(name), pairings=PAIRINGS)
+        return measure_scored_pools(own, off_topic, scale=self.scales.get(name), pairings=PAIRINGS)
 
     def minus(self, other: Judged) -> list[Array]:
         """Return by how much nDCG@10 is above the other's, per question of each set."""

@@ -28,7 +28,7 @@ from collection_search.contracts.embedded_text import titled_text
 from collection_search.ranking.anchors import anchor_texts, anchors
 from collection_search.ranking.metrics import best_score, format_table, ndcg
 from collection_search.ranking.model_scale import MIN_SEPARATION, measure_scale
-from collection_search.ranking.scoring import judge_pool, rank_pool
+from collection_search.ranking.scoring import rank_pool, score_words
 from collection_search.ranking.threshold import MIN_SCORE
 from collection_search.tools.similarity.model_similarity import ModelSimilarity, join_similarities
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pools import Pool
 
-    from collection_search.ranking.scoring import Calibration, JudgedPool
+    from collection_search.ranking.scoring import Calibration, WordScores
 
 SETS: Final[Mapping[str, Sequence[str]]] = {
     "english": ("scifact", "websearch", "xquad-en"),
@@ -83,7 +83,7 @@ class Question(NamedTuple):
     """A pool whose words are compared already."""
 
     pool: Pool
-    words: JudgedPool
+    words: WordScores
 
 
 def measure(folder: Path, pools: Path) -> Iterator[Case]:
@@ -107,7 +107,7 @@ def measure(folder: Path, pools: Path) -> Iterator[Case]:
 
 
 def _judged(pools: Iterable[Pool]) -> list[Question]:
-    return [Question(pool, judge_pool(pool.question, pool.pages)) for pool in pools]
+    return [Question(pool, score_words(pool.question, pool.pages)) for pool in pools]
 
 
 def _with_cosines(model: Model, questions: Sequence[Question]) -> list[Question]:

@@ -28,10 +28,10 @@ from collection_search.contracts.prices import tokens_in
 from collection_search.planning.premium_prompt import BEST_GRADE, premium_messages, read_judgements
 from collection_search.planning.quality import QUALITY
 from collection_search.ports import JudgedPage
-from collection_search.ranking.gate_metrics import SHOWN, TOP_K, ingested
 from collection_search.ranking.metrics import format_table
 from collection_search.ranking.rejudging import rejudge
 from collection_search.ranking.scoring import rank
+from collection_search.ranking.selection_metrics import SHOWN, TOP_K, ingested
 from collection_search.tools.evaluation.report import PACKAGES
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Judge the ranking on labelled pools: python benchmarks/ranking.py PATH_TO_POOLS > report.md.
 
 Coefficients are judged on the set that they were not fitted on. The gate is judged by the rule of
-automatic ingestion: see `ranking.gate_metrics`. Intervals are 95 % bootstrap intervals over the
-questions, sets weighing the same; differences are paired.
+automatic ingestion: see `ranking.selection_metrics`. Intervals are 95 % bootstrap intervals over
+the questions, sets weighing the same; differences are paired.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from judged_methods import Data, Judged
 from methods import compared
 from pools import load_off_topic, load_sets
 
-from collection_search.ranking.gate_metrics import reliability
 from collection_search.ranking.metrics import (
     Interval,
     bootstrap,
@@ -27,6 +26,7 @@ from collection_search.ranking.metrics import (
     format_table,
 )
 from collection_search.ranking.scoring import DENSE, LEXICAL, forget_pools
+from collection_search.ranking.selection_metrics import reliability
 from collection_search.tools.evaluation.report import PACKAGES
 
 if TYPE_CHECKING:
@@ -269,11 +269,12 @@ def main(folder: Path) -> None:
     data = Data(load_sets(folder), load_off_topic(folder))
     methods = compared(data.own)
     judged = {
-        label: Judged.of(method, data, is_gate=label in GATED) for label, method in methods.items()
+        label: Judged.of(method, data, has_threshold=label in GATED)
+        for label, method in methods.items()
     }
     gated = {label: judged[label] for label in GATED}
     cut_data = data.cut_to(SMALL)
-    small = {label: Judged.of(methods[label], cut_data, is_gate=True) for label in GOALS}
+    small = {label: Judged.of(methods[label], cut_data, has_threshold=True) for label in GOALS}
     sets = [*data.own]
 
     print("# Ranking\n", *environment(PACKAGES), sep="\n")

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts.embedded_text import titled_text
-from ..ranking.scoring import JudgedPool, PageText, judge_pool, rank_pool
+from ..ranking.scoring import PageText, WordScores, rank_pool, score_words
 from ..runtime.concurrency import offload
 from ..tools.evaluation.side_by_side import MeasuredPool, compare_profiles
 from ..tools.similarity.meter import SimilarityMeter
@@ -112,13 +112,13 @@ def _spent(members: Sequence[ModelSimilarity], count: int) -> dict[str, Any]:
 
 async def _judged(
     question: str, candidates: Sequence[Candidate], profile: RankingProfile, *, after_s: float
-) -> JudgedPool:
+) -> WordScores:
     """Compare the words of question and candidates, `after_s` seconds from now."""
     await asyncio.sleep(after_s)
     pages = [PageText(title=c["title"], snippet=c["snippet"], url=c["url"]) for c in candidates]
     if len(pages) <= INLINE:
-        return judge_pool(question, pages, profile=profile)
-    return await offload(judge_pool, question, pages, profile=profile)
+        return score_words(question, pages, profile=profile)
+    return await offload(score_words, question, pages, profile=profile)
 
 
 def _similarity(scored: Scored, mean_cosines: Sequence[float] | None) -> float:

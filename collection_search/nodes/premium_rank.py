@@ -11,7 +11,7 @@ from ..ports import JudgedPage
 from ..ranking.rejudging import explain_judgement, rejudge
 from ..runtime.failure_log import log_failure
 from ..text.redaction import error_message
-from ..tools.premium.band_judging import page_judge
+from ..tools.premium.cached_reranker import choose_reranker
 from ..tools.spending.booked_call import usage_of_failure
 from .stage import StageRun, stage
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..contracts.state import CollectionSearchState, Flag, RankedResult
     from ..contracts.updates import PremiumUpdate
     from ..ports import Judgement
-    from ..tools.premium.band_judging import PageJudge
+    from ..tools.premium.cached_reranker import CachedReranker
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ async def premium_rank(state: CollectionSearchState, run: StageRun) -> PremiumUp
     places = band.places([one["embedding_rank_score"] for one in results]) if band else []
     judge = None
     try:
-        judge = await page_judge(
+        judge = await choose_reranker(
             run.context, account=run.account, span=run.span, listener=run.listener
         )
         if judge is None:
@@ -55,7 +55,7 @@ async def premium_rank(state: CollectionSearchState, run: StageRun) -> PremiumUp
 
 
 async def _judged(
-    state: CollectionSearchState, places: Sequence[int], judge: PageJudge, run: StageRun
+    state: CollectionSearchState, places: Sequence[int], judge: CachedReranker, run: StageRun
 ) -> PremiumUpdate:
     results = state["results"]
     pages = [
@@ -106,7 +106,7 @@ def _rescored(result: RankedResult, judgement: Judgement, model: str) -> RankedR
 def _failed(
     results: list[RankedResult],
     unjudged: int,
-    judge: PageJudge | None,
+    judge: CachedReranker | None,
     run: StageRun,
     error: Exception,
 ) -> PremiumUpdate:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .lexicon import language_of, question_terms
-from .scoring import Calibration, judge_pool
+from .scoring import Calibration, score_words
 from .stemming import STEMS
 from .tokenization import words
 
@@ -159,7 +159,7 @@ def measure_parts(
     places: Sequence[int] | None = None,
 ) -> list[EvidenceParts]:
     """Return the parts of each passage's evidence, as `measure_evidence` reads them."""
-    pool = judge_pool(question, pages)
+    pool = score_words(question, pages)
     scale = passage_scale(calibration, is_dense=similarities is not None)
     measured = [0.0] * len(pages) if similarities is None else similarities
     terms, stem_of = question_terms(question), STEMS[language_of(question)]

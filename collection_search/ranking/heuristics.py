@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -118,25 +117,19 @@ class Points(NamedTuple):
         return self.score(CALIBRATED)
 
 
-@lru_cache(maxsize=256)
-def judge(question: str, page: PageText, *, by_rarity: bool = True) -> Points:
-    """Return the points of a page; those of the last 256 pages are cached, usually in 300 KiB.
+def measure_points(
+    question: str, pages: Sequence[PageText], read: Sequence[PageWords], *, by_rarity: bool = True
+) -> list[Points]:
+    """Return the points of each page, in order; `read` are the pages' words.
 
     `by_rarity`: rare words of the question count more than common ones, and a page without a
     title is scored by its snippet alone; otherwise every word counts the same.
 
-    >>> parts = judge("cancel a task",
-    ...     PageText("Task", "How to cancel it.", "https://a.example/task"))
-    >>> parts.title, parts.snippet, parts.coverage, parts.url, parts.matched
+    >>> page = PageText("Task", "How to cancel it.", "https://a.example/task")
+    >>> (points,) = measure_points("cancel a task", [page], [PageWords.of(page)])
+    >>> points.title, points.snippet, points.coverage, points.url, points.matched
     (10.0, 10, 20.0, 0, ('cancel', 'task'))
     """
-    return judge_all(question, [page], [PageWords.of(page)], by_rarity=by_rarity)[0]
-
-
-def judge_all(
-    question: str, pages: Sequence[PageText], read: Sequence[PageWords], *, by_rarity: bool = True
-) -> list[Points]:
-    """Return the points of each page, in order; `read` are the pages' words."""
     terms = question_terms(question)
     asked = [(term.stem, term.word, term.rarity if by_rarity else 1.0) for term in terms]
     weight = sum([rarity for _, _, rarity in asked]) or 1

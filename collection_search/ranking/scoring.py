@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from .explanation import explain_score
-from .heuristics import LITERAL, PageText, PageWords, Points, judge_all
+from .heuristics import LITERAL, PageText, PageWords, Points, measure_points
 from .lexicon import question_terms
 from .preferences import EMBEDDING_SHARE, NO_PREFERENCE, PagePreference, Preferences
 from .similarity import LexicalSimilarity
@@ -32,13 +32,13 @@ __all__ = [
     "DENSE",
     "LEXICAL",
     "Calibration",
-    "JudgedPool",
     "PageText",
     "Scored",
+    "WordScores",
     "forget_pools",
-    "judge_pool",
     "rank",
     "rank_pool",
+    "score_words",
 ]
 
 Profile: TypeAlias = Literal["default", "literal"]
@@ -141,7 +141,7 @@ def rank(
     [(1, True), (0, False)]
     """
     return rank_pool(
-        judge_pool(question, pages, profile=profile),
+        score_words(question, pages, profile=profile),
         similarities=similarities,
         limit=limit,
         calibration=calibration,
@@ -150,7 +150,7 @@ def rank(
     )
 
 
-class JudgedPool(NamedTuple):
+class WordScores(NamedTuple):
     """Pages with their scores by words, before a model's similarities are known."""
 
     pages: tuple[PageText, ...]
@@ -163,34 +163,34 @@ class JudgedPool(NamedTuple):
     """The words of the question."""
 
 
-def judge_pool(
+def score_words(
     question: str, pages: Sequence[PageText], *, profile: Profile = "default"
-) -> JudgedPool:
+) -> WordScores:
     """Return what `rank_pool` needs beside a model's similarities; the last 8 pools are remembered.
 
     This is the larger part of the work, and may run at the same time as a model's request.
     """
-    return _judged(question, tuple(pages), profile == "literal")
+    return _score_words(question, tuple(pages), profile == "literal")
 
 
 def forget_pools() -> None:
-    """Clear the cache of judged pools, for a measurement."""
-    _judged.cache_clear()
+    """Clear the cache of `score_words`, for a measurement."""
+    _score_words.cache_clear()
 
 
 @lru_cache(maxsize=8)
-def _judged(question: str, pages: tuple[PageText, ...], is_literal: bool) -> JudgedPool:  # noqa: FBT001
+def _score_words(question: str, pages: tuple[PageText, ...], is_literal: bool) -> WordScores:  # noqa: FBT001
     read = [PageWords.of(page) for page in pages]
     by_rarity = not is_literal
     wording = LexicalSimilarity(by_rarity=by_rarity).of_words(
         question, [[*each.title, *each.snippet] for each in read]
     )
-    parts = judge_all(question, pages, read, by_rarity=by_rarity)
-    return JudgedPool(pages, tuple(wording), tuple(parts), is_literal, question_terms(question))
+    parts = measure_points(question, pages, read, by_rarity=by_rarity)
+    return WordScores(pages, tuple(wording), tuple(parts), is_literal, question_terms(question))
 
 
 def rank_pool(
-    pool: JudgedPool,
+    pool: WordScores,
     *,
     similarities: Sequence[float] | None = None,
     limit: int = 20,
@@ -231,7 +231,7 @@ def rank_pool(
 
 
 def _weighed(
-    place: int, pool: JudgedPool, cosine: float, basis: ScoreBasis, preference: PagePreference
+    place: int, pool: WordScores, cosine: float, basis: ScoreBasis, preference: PagePreference
 ) -> WeighedPage:
     """Combine both sides: on calibrated scales, or raw when there is no calibration."""
     parts, wording = pool.parts[place], pool.wording[place]

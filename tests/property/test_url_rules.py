@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collection_search.adapters.crawl.fetch.public_hosts import is_public, judge_host
+from collection_search.adapters.crawl.fetch.public_hosts import check_host, is_public
 from collection_search.adapters.crawl.fetch.url_rules import UrlRules
 from collection_search.errors import FetchError
 
@@ -102,7 +102,7 @@ def test_any_text_is_an_address_or_a_typed_refusal(text):
         else:
             assert target.url.isascii()
             assert UrlRules().target(target.url) == target
-            assert judge_host(target.host).refused is None or ":" in target.host
+            assert check_host(target.host).refused is None or ":" in target.host
 
 
 @pytest.mark.slow
@@ -131,7 +131,7 @@ def test_any_bytes_of_a_host_are_an_address_or_a_typed_refusal(raw):
     for host in (encoded, f"{encoded}.com", f"ä{encoded}.com", f"a.{encoded}"):
         with suppress(FetchError):
             target = UrlRules().target(f"http://{host}/")
-            assert judge_host(target.host).refused is None
+            assert check_host(target.host).refused is None
         with suppress(FetchError):
             UrlRules().redirect(source, f"//{host}/")
     with suppress(FetchError):

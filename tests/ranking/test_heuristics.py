@@ -7,8 +7,8 @@ import pytest
 from collection_search.ranking.heuristics import (
     PageText,
     PageWords,
-    judge,
-    judge_all,
+    Points,
+    measure_points,
     snippet_quality,
     url_penalty,
 )
@@ -17,9 +17,14 @@ URL = "https://docs.example/guide"
 SENTENCE = "Call cancel() on the task; it is interrupted at its next await. " * 2
 
 
+def points_of(question: str, page: PageText, *, by_rarity: bool = True) -> Points:
+    """Return the points of one page."""
+    return measure_points(question, [page], [PageWords.of(page)], by_rarity=by_rarity)[0]
+
+
 def test_full_marks():
     """A page with every word in its title and a proper snippet earns all 75 points."""
-    parts = judge("cancel asyncio task", PageText("Cancel an asyncio task", SENTENCE, URL))
+    parts = points_of("cancel asyncio task", PageText("Cancel an asyncio task", SENTENCE, URL))
     assert (parts.title, parts.snippet, parts.coverage, parts.url) == (30.0, 25, 20.0, 0)
     assert (parts.total, parts.relevance) == (75.0, 100.0)
     assert parts.matched == ("cancel", "asyncio", "task")
@@ -27,7 +32,7 @@ def test_full_marks():
 
 def test_nothing_shared():
     """A page that shares no word has points for its snippet only."""
-    parts = judge(
+    parts = points_of(
         "cancel asyncio task", PageText("Sourdough", "Knead well.", "https://bake.example/")
     )
     assert (parts.title, parts.coverage, parts.relevance, parts.matched) == (0, 0, 0, ())
@@ -37,15 +42,15 @@ def test_nothing_shared():
 def test_rare_words_weigh_more():
     """By rarity the name decides; literally every word counts the same."""
     rare, common = PageText("Asyncio", "", URL), PageText("Time", "", URL)
-    assert judge("asyncio time", rare).title > 2 * judge("asyncio time", common).title
-    assert judge("asyncio time", rare, by_rarity=False).title == 15.0
-    assert judge("asyncio time", common, by_rarity=False).title == 15.0
+    assert points_of("asyncio time", rare).title > 2 * points_of("asyncio time", common).title
+    assert points_of("asyncio time", rare, by_rarity=False).title == 15.0
+    assert points_of("asyncio time", common, by_rarity=False).title == 15.0
 
 
 def test_page_without_title():
     """Without a title the snippet speaks for it, but not in the literal reading."""
     page = PageText("", "Cancel the task.", URL)
-    parts, literal = judge("cancel task", page), judge("cancel task", page, by_rarity=False)
+    parts, literal = points_of("cancel task", page), points_of("cancel task", page, by_rarity=False)
     assert (parts.title, parts.untitled, parts.relevance) == (0.0, 30.0, 100.0)
     assert (literal.title, literal.untitled) == (0.0, 0.0)
 
@@ -53,16 +58,16 @@ def test_page_without_title():
 def test_address_names_the_subject():
     """Words of host and path count as covered, those of the query string do not."""
     assert (
-        judge("asyncio", PageText("Tasks", "", "https://a.example/asyncio-task.html")).coverage
+        points_of("asyncio", PageText("Tasks", "", "https://a.example/asyncio-task.html")).coverage
         == 20
     )
-    assert judge("asyncio", PageText("Tasks", "", "https://a.example/?q=asyncio")).coverage == 0
+    assert points_of("asyncio", PageText("Tasks", "", "https://a.example/?q=asyncio")).coverage == 0
 
 
 def test_languages():
     """Inflected forms count in both languages."""
-    assert judge("Häuser in Städten", PageText("Ein Haus in der Stadt", "", URL)).coverage == 20
-    assert judge("cancelling tasks", PageText("The task was cancelled", "", URL)).coverage == 20
+    assert points_of("Häuser in Städten", PageText("Ein Haus in der Stadt", "", URL)).coverage == 20
+    assert points_of("cancelling tasks", PageText("The task was cancelled", "", URL)).coverage == 20
 
 
 @pytest.mark.parametrize(
@@ -112,12 +117,6 @@ def test_url_penalty(url, points):
     assert url_penalty(url) == points
 
 
-def test_judgements_are_remembered():
-    """The same question and page are judged once."""
-    page = PageText("Remembered", "once", URL)
-    assert judge("remembered", page) is judge("remembered", page)
-
-
 @pytest.mark.parametrize("by_rarity", [True, False])
 def test_a_pool_is_judged_page_by_page(by_rarity):
     """Each page of a pool gets the points that it gets alone."""
@@ -127,6 +126,6 @@ def test_a_pool_is_judged_page_by_page(by_rarity):
         PageText("Sourdough", "", "https://bake.example/"),
     ]
     question = "How are running tasks cancelled?"
-    found = judge_all(question, pages, list(map(PageWords.of, pages)), by_rarity=by_rarity)
-    assert found == [judge(question, page, by_rarity=by_rarity) for page in pages]
+    found = measure_points(question, pages, list(map(PageWords.of, pages)), by_rarity=by_rarity)
+    assert found == [points_of(question, page, by_rarity=by_rarity) for page in pages]
     assert len({parts.total for parts in found}) == 3

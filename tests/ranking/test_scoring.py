@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from collection_search.errors import QualityThresholdError
-from collection_search.ranking.heuristics import judge
+from collection_search.ranking.heuristics import PageWords, measure_points
 from collection_search.ranking.scoring import (
     DENSE,
     LEXICAL,
@@ -95,7 +95,8 @@ def test_default_without_a_model():
     cosines = LexicalSimilarity().similarities(question, [f"{p.title} {p.snippet}" for p in PAGES])
     for each in rank(question, PAGES):
         cosine = cosines[each.index]
-        heuristic = judge(question, PAGES[each.index]).relevance
+        page = PAGES[each.index]
+        heuristic = measure_points(question, [page], [PageWords.of(page)])[0].relevance
         expected = 60 * LEXICAL.probability(0.0, cosine) + 0.4 * heuristic
         assert each.embedding_rank_score == pytest.approx(expected, abs=0.01)
         assert each.embedding_similarity == pytest.approx(cosine, abs=1e-4)

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from ...errors import FetchReason
     from .extract.extracted import Extracted
 
-__all__ = ["Fetcher", "Parser", "ReadPage", "Renderer", "TextSource", "WebPageReader", "judge_page"]
+__all__ = [
+    "Fetcher",
+    "Parser",
+    "ReadPage",
+    "Renderer",
+    "TextSource",
+    "WebPageReader",
+    "check_content",
+]
 
 Parser: TypeAlias = "Callable[[FetchedPage], Awaitable[Extracted]]"
 """Replaces the built-in extraction for one kind of page, for instance OCR for scanned PDFs.
@@ -167,7 +175,7 @@ class WebPageReader:
             new_hash = hashlib.sha256(found.text.encode()).hexdigest()
             if new_hash == content_hash:
                 return NotModified(page.url, page.final_url, page.validators, page.fetched_at)
-        if page.kind == "html" and (reason := judge_page(found)):
+        if page.kind == "html" and (reason := check_content(found)):
             raise FetchError(_MESSAGES[reason], reason=reason, status=page.status)
         return ReadPage(
             url=page.url,
@@ -201,13 +209,13 @@ class WebPageReader:
         return replace(found, text=trimmed(found.text))
 
 
-def judge_page(found: Extracted) -> FetchReason | None:
+def check_content(found: Extracted) -> FetchReason | None:
     """Return why an HTML page has no real content, or None if it has.
 
     >>> from collection_search.adapters.crawl.extract.extracted import Extracted
-    >>> judge_page(Extracted("Page not found", "Sorry! Try our search."))
+    >>> check_content(Extracted("Page not found", "Sorry! Try our search."))
     'soft_404'
-    >>> judge_page(Extracted("Herons", "They wade. Subscribe to continue reading."))
+    >>> check_content(Extracted("Herons", "They wade. Subscribe to continue reading."))
     'paywalled'
     """
     length = len(found.text)

@@ -25,8 +25,8 @@ from ...ranking.metrics import (
 from ...ranking.scoring import LEXICAL, forget_pools
 from ..spending.paid_embedder import PaidEmbedder
 from .findings import Difference, Evaluation, Figures
-from .gate_findings import gate_findings
 from .pools import build_pools, embed_corpus
+from .selection_findings import describe_selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from ...ports import Embedder
     from ...ranking.metrics import Array, Pool, ScoreFunction
     from ...ranking.scoring import Calibration
-    from .gate_findings import GateFindings
     from .pools import EvalCorpus, EvalProgress, Space
+    from .selection_findings import SelectionFindings
 
 RIVALS: Final = {
     "lexical, default": ("lexical, literal", "BM25", "search order"),
@@ -66,7 +66,7 @@ class Contender:
 
     name: str
     method: ScoreFunction
-    is_gate: bool = False
+    has_threshold: bool = False
     """True when its scores are on the scale of 0 to 100 that thresholds are read from."""
     scale: str | None = None
     """The calibrated scale of its scores, by which whole searches are refused."""
@@ -101,9 +101,9 @@ def list_contenders(model: Model | None = None) -> list[Contender]:
     """Return the ways of ranking, the package's own first."""
     found = [
         Contender(
-            "lexical, default", by_score(LEXICAL, dense=False), is_gate=True, scale="lexical"
+            "lexical, default", by_score(LEXICAL, dense=False), has_threshold=True, scale="lexical"
         ),
-        Contender("lexical, literal", by_score(None, dense=False), is_gate=True),
+        Contender("lexical, literal", by_score(None, dense=False), has_threshold=True),
         Contender("BM25", by_bm25),
         Contender("search order", by_search),
     ]
@@ -113,10 +113,10 @@ def list_contenders(model: Model | None = None) -> list[Contender]:
         Contender(
             "dense, default",
             by_score(model.calibration, dense=True),
-            is_gate=True,
+            has_threshold=True,
             scale=model.calibration.scale,
         ),
-        Contender("dense, literal", by_score(None, dense=True), is_gate=True),
+        Contender("dense, literal", by_score(None, dense=True), has_threshold=True),
         Contender("dense, cosine", by_cosine),
         *found,
     ]
@@ -128,7 +128,7 @@ def evaluate_ranking(
     """Return how each contender ranks the pools of the corpus; `progress` counts the ranks."""
     own, off_topic = build_pools(corpus, model.space if model else None)
     judges = list_contenders(model)
-    whole = sum(len(own) + len(off_topic) * each.is_gate for each in judges)
+    whole = sum(len(own) + len(off_topic) * each.has_threshold for each in judges)
     done = 0
 
     def ticked() -> None:
@@ -179,7 +179,7 @@ class _Judged:
     first: Array
     reciprocal: Array
     in_pool: Array
-    gate: GateFindings | None
+    gate: SelectionFindings | None
     times: Array
     """Milliseconds per rank."""
 
@@ -204,10 +204,10 @@ class _Judged:
         found = [(pool, *scored(pool)) for pool in own]
         judged = [(p, s) for p, s, _ in found if p.is_answerable or p.missed]
         gate = None
-        if contender.is_gate:
+        if contender.has_threshold:
             known = {id(pool): scores for pool, scores, _ in found}
             known |= {id(pool): scored(pool)[0] for pool in off_topic}
-            gate = gate_findings(
+            gate = describe_selection(
                 lambda pool: known[id(pool)], own, off_topic, scale=contender.scale
             )
         return cls(

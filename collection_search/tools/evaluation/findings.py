@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ...ranking.metrics import Interval
     from ...ranking.scoring import Calibration
-    from .gate_findings import GateFindings
+    from .selection_findings import SelectionFindings
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Figures:
     mrr_at_10: Interval
     ndcg_at_10_in_pool: Interval | None
     """Over the questions with a relevant page in their pool, against the pool's best order."""
-    gate: GateFindings | None
+    gate: SelectionFindings | None
     """None for a method whose scores are not compared with thresholds."""
     ms_median: float
     """Processor time of one rank."""

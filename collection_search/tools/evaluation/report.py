@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from ...ranking.gate_metrics import SHOWN, TOP_K
+from ...ranking.selection_metrics import SHOWN, TOP_K
 from ...ranking.threshold import ENOUGH_RESULTS, FALLBACK_SCORE, MIN_SCORE
 from .charts import Chart, Curve, CurvePoint, draw_charts
 from .pools import POOL_SIZE, SNIPPET_CHARS
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ...ranking.metrics import Interval
     from .findings import Evaluation, Figures
-    from .gate_findings import GateFindings
+    from .selection_findings import SelectionFindings
 
 PACKAGES: Final = ("collection-search", "numpy", "PyStemmer")
 """Packages that may influence the figures."""
@@ -200,7 +200,7 @@ def _method(figures: Figures) -> Sequence[str]:
     )
 
 
-def _gate(name: str, gate: GateFindings) -> Sequence[str]:
+def _gate(name: str, gate: SelectionFindings) -> Sequence[str]:
     return (
         name,
         _text(gate.precision),
@@ -212,7 +212,7 @@ def _gate(name: str, gate: GateFindings) -> Sequence[str]:
     )
 
 
-def _reliability(name: str, gate: GateFindings) -> Section:
+def _reliability(name: str, gate: SelectionFindings) -> Section:
     rows = [
         (f"{band.low:g}-{band.high:g}", str(band.pages), str(band.relevant), band.share.text())
         for band in gate.bands

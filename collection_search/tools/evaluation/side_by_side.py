@@ -11,7 +11,7 @@ from ...errors import CollectionSearchError
 from ...ranking.calibration import known_scale
 from ...ranking.order_comparison import IngestionRule, OrderComparison, ScoredPage, compare_orders
 from ...ranking.preferences import refusal_of
-from ...ranking.scoring import PageText, judge_pool, rank_pool
+from ...ranking.scoring import PageText, rank_pool, score_words
 from ...runtime.concurrency import offload
 from ...runtime.failure_log import log_failure
 
@@ -96,7 +96,7 @@ def _ordered(
     pages = [PageText(title=c["title"], snippet=c["snippet"], url=c["url"]) for c in candidates]
     is_literal, by_words = profile == "literal", profile == "words"
     return rank_pool(
-        judge_pool(state["question"], pages, profile="literal" if is_literal else "default"),
+        score_words(state["question"], pages, profile="literal" if is_literal else "default"),
         similarities=None if by_words else measured.similarities,
         calibration=measured.calibration if profile == "default" else None,
         limit=len(pages),

@@ -14,12 +14,12 @@ from ...ports.ledger import SOON_S
 from ...runtime.concurrency import offload, run_blocking
 from ...runtime.spans import NULL_SINK
 from ...settings.page_rules import proxy_id
+from .criteria_models import CriteriaModels
 from .embedders import Embedders
 from .failures import BACKOFF_S, cause_of
 from .leases import Leases
 from .ownership import is_gone
 from .page_attempts import NetworkWatch, PageAttempts
-from .page_judges import PageJudges
 from .pipeline import PageWork
 from .store_retry import StoreRetry
 from .task_group import PageTaskGroup
@@ -70,7 +70,7 @@ class IngestionEngine:
         self._store = store
         self._settings = settings
         self._embedders = Embedders(store.collections, settings)
-        self._judges = PageJudges(settings)
+        self._criteria_models = CriteriaModels(settings)
         self._sources: dict[str, ReaderSource] = {}
         """By the proxy of their settings."""
         self._sink = sink
@@ -90,7 +90,7 @@ class IngestionEngine:
     def add_embedder(self, embedder: Embedder | None, payer: SearchContext | None = None) -> None:
         """Add an embedder for the collections that it filled; `payer` pays, for judging too."""
         self._embedders.add(embedder, payer)
-        self._judges.add(payer)
+        self._criteria_models.add(payer)
 
     def equip(
         self,
@@ -235,7 +235,7 @@ class IngestionEngine:
     async def _dispatch(self, tasks: PageTaskGroup, retry: StoreRetry) -> None:
         """Start the work on rows as long as there are any, or `start` is called meanwhile."""
         ports = (self._store, self._settings, self._embedders, tasks.slots, retry)
-        work = PageWork(*ports, self._judges, self._sink, self.watchers.tell)
+        work = PageWork(*ports, self._criteria_models, self._sink, self.watchers.tell)
         attempts = PageAttempts(work, self._sink, self.watchers, self._backoff_s, self._network)
         most = self._settings.ingest_workers
         most = max(most, self._settings.fetch_at_once) if self.fetches else most

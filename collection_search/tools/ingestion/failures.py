@@ -19,7 +19,7 @@ from ...errors import (
 from ...ports.ledger import FAILED_BEFORE, host_cause, is_revisit
 from ...settings.collection_embedder import MissingEmbedderError
 from ...text.redaction import redact
-from ..criteria.page_judge import CriteriaNotJudgedError
+from ..criteria.text_judgement import CriteriaNotJudgedError
 from .leases import netloc
 
 if TYPE_CHECKING:

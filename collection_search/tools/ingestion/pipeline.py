@@ -25,7 +25,7 @@ from ...runtime.spans import NULL_SINK
 from ...text.clean import chunk_spans, to_unicode
 from ...text.headings import heading_paths, page_numbers
 from ...text.tables import table_headers
-from ..criteria.page_judge import CriteriaNotJudgedError
+from ..criteria.text_judgement import CriteriaNotJudgedError
 from ..spending.run_spendings import open_account
 from .embedders import vectors_of
 from .embedding_batches import EmbeddingBatches
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from ...contracts.ingestion import Claim, PageOutcome
     from ...ports import Embedder, PageReader, Scalar, SpanSink, Storage
     from ...settings import Settings
+    from .criteria_models import CriteriaModels
     from .embedders import Embedders
-    from .page_judges import PageJudges
     from .store_retry import StoreRetry
 
 logger = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class PageWork:
     embedders: Embedders
     slots: asyncio.Semaphore
     retry: StoreRetry
-    judges: PageJudges
+    criteria_models: CriteriaModels
     sink: SpanSink = NULL_SINK
     on_page_done: Callable[[PageDone], None] = lambda _: None
     batches: EmbeddingBatches = field(default_factory=EmbeddingBatches)
@@ -108,7 +108,9 @@ class PageWork:
     async def _finished(
         self, claim: Claim, said: _Prepared, title: str, fetched: Fetched | None
     ) -> dict[str, Scalar]:
-        judged = await self.judges.judge(claim, title, said.text, self.sink, trace_of(claim))
+        judged = await self.criteria_models.judge(
+            claim, title, said.text, self.sink, trace_of(claim)
+        )
         known = {} if judged is None else {"criteria": judged}
         document = Document(
             url=claim.url,

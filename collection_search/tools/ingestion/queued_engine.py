@@ -166,7 +166,7 @@ class QueuedEngine(IngestionEngine):
             retry = self._retry = StoreRetry(lambda: self._leases.is_open, self.watchers.tell)
             slots = asyncio.Semaphore(self._settings.ingest_workers)
             ports = (self._store, self._settings, self._embedders, slots, retry)
-            work = PageWork(*ports, self._judges, self._sink, self.watchers.tell)
+            work = PageWork(*ports, self._criteria_models, self._sink, self.watchers.tell)
             watch = (self._sink, self.watchers, self._backoff_s, self._network)
             self._attempts = PageAttempts(work, *watch)
             self._beat = asyncio.create_task(self._heartbeat(self._leases))

@@ -10,7 +10,7 @@ import pytest
 
 from collection_search.adapters.crawl.extract.extracted import Extracted
 from collection_search.adapters.crawl.extract.formats import extract
-from collection_search.adapters.crawl.reader import ReadPage, WebPageReader, judge_page
+from collection_search.adapters.crawl.reader import ReadPage, WebPageReader, check_content
 from collection_search.contracts.page import FetchedPage, NotModified, PageKind, Validators
 from collection_search.errors import FetchError
 from collection_search.testing.hostile_site.file_types import pdf
@@ -126,7 +126,7 @@ async def test_a_canonical_address_counts_on_the_same_site_only(
     ],
 )
 def test_a_page_that_only_says_it_is_missing(title: str, text: str) -> None:
-    assert judge_page(Extracted(title, text)) == "soft_404"
+    assert check_content(Extracted(title, text)) == "soft_404"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_page_that_only_says_it_is_missing(title: str, text: str) -> None:
     ],
 )
 def test_pages_about_missing_things_are_not_missing(title: str, text: str) -> None:
-    assert judge_page(Extracted(title, text, not_free=len(text) > 3_000)) is None
+    assert check_content(Extracted(title, text, not_free=len(text) > 3_000)) is None
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_pages_about_missing_things_are_not_missing(title: str, text: str) -> No
     ],
 )
 def test_a_teaser_is_no_article(text: str) -> None:
-    assert judge_page(Extracted("Herons", text)) == "paywalled"
+    assert check_content(Extracted("Herons", text)) == "paywalled"
 
 
 async def test_a_page_may_say_itself_that_it_is_not_free() -> None:
@@ -171,7 +171,7 @@ async def test_a_login_form_is_no_page() -> None:
     form = '<form><input name="a"><input type="password" name="b"></form>'
     body = f"<html><head><title>Sign in</title></head><body><h1>Sign in</h1>{form}</body></html>"
     assert (await refused(fetched(body.encode()))).reason == "needs_login"
-    assert judge_page(Extracted("Herons", "They wade.", asks_password=True)) is None
+    assert check_content(Extracted("Herons", "They wade.", asks_password=True)) is None
 
 
 async def test_only_html_is_judged_by_its_words() -> None:

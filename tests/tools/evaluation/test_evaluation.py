@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from collection_search.tools.evaluation.findings import Evaluation, Figures
-    from collection_search.tools.evaluation.gate_findings import GateFindings
+    from collection_search.tools.evaluation.selection_findings import SelectionFindings
 
 
 def searched(folder: Path, **files: Any) -> EvalCorpus:
@@ -31,7 +31,7 @@ def searched(folder: Path, **files: Any) -> EvalCorpus:
     return index_corpus(dataset, SQLiteStore(folder / "pages.db").collections)
 
 
-def gate_of(figures: Figures) -> GateFindings:
+def gate_of(figures: Figures) -> SelectionFindings:
     assert figures.gate is not None
     return figures.gate
 

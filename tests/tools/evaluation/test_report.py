@@ -8,15 +8,15 @@ from xml.etree import ElementTree as ET
 from collection_search.ranking.metrics import Interval
 from collection_search.ranking.scoring import DENSE, LEXICAL
 from collection_search.tools.evaluation.findings import Difference, Evaluation, Figures
-from collection_search.tools.evaluation.gate_findings import (
-    GateFindings,
+from collection_search.tools.evaluation.report import Environment, build_report, draw_curves
+from collection_search.tools.evaluation.selection_findings import (
     ReliabilityBand,
+    SelectionFindings,
     TradeOffPoint,
 )
-from collection_search.tools.evaluation.report import Environment, build_report, draw_curves
 
 HALF = Interval(0.5, 0.4, 0.6)
-GATE = GateFindings(
+GATE = SelectionFindings(
     ingested=9,
     precision=HALF,
     recall=HALF,

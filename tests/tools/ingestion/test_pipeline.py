@@ -18,9 +18,9 @@ from collection_search.contracts.ingestion import Claim, IngestionItem, Ingestio
 from collection_search.contracts.page import ReadPage, Validators
 from collection_search.errors import ExtractionError, FetchError, StoreError
 from collection_search.testing.embeddings import ScriptedEmbedder
+from collection_search.tools.ingestion.criteria_models import CriteriaModels
 from collection_search.tools.ingestion.embedders import Embedders, bind_to
 from collection_search.tools.ingestion.failures import has_vanished, is_gone_for_good
-from collection_search.tools.ingestion.page_judges import PageJudges
 from collection_search.tools.ingestion.pipeline import PageWork
 from collection_search.tools.ingestion.store_retry import StoreRetry
 
@@ -94,7 +94,9 @@ async def ingest(
     settings = Settings(chunk_chars=1000)
     embedders, retry = Embedders(store.collections, settings), StoreRetry(lambda: True)
     embedders.add(embedder)
-    work = PageWork(store, settings, embedders, asyncio.Semaphore(1), retry, PageJudges(settings))
+    work = PageWork(
+        store, settings, embedders, asyncio.Semaphore(1), retry, CriteriaModels(settings)
+    )
     return dict(await work.ingest(claim, OnePage(text, **facts)))
 
 

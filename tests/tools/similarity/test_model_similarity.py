@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collection_search.ranking.scoring import DENSE, LEXICAL, PageText, judge_pool, rank_pool
+from collection_search.ranking.scoring import DENSE, LEXICAL, PageText, rank_pool, score_words
 from collection_search.tools.similarity.model_similarity import (
     ModelSimilarity,
     join_similarities,
@@ -32,7 +32,7 @@ COSINES = st.lists(st.floats(-1, 1), min_size=3, max_size=3)
 def scores(*members: ModelSimilarity) -> list[tuple[int, float]]:
     joined = join_similarities(members)
     ranked = rank_pool(
-        judge_pool(QUESTION, PAGES),
+        score_words(QUESTION, PAGES),
         similarities=joined.similarities,
         calibration=joined.calibration,
         model=joined.model,
@@ -111,7 +111,7 @@ def test_words_decide_where_no_model_can_tell() -> None:
         assert joined.calibration is not None
         assert joined.calibration.reason == REFUSED.reason
     words = [
-        (one.index, one.embedding_rank_score) for one in rank_pool(judge_pool(QUESTION, PAGES))
+        (one.index, one.embedding_rank_score) for one in rank_pool(score_words(QUESTION, PAGES))
     ]
     assert scores(refused) == words
 

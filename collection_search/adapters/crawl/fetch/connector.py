@@ -50,8 +50,8 @@ class _Dial:
 _dial: ContextVar[_Dial | None] = ContextVar("collection_search_dial", default=None)
 
 
-class JudgedConnector(aiohttp.TCPConnector):
-    """A connector that connects only to addresses that the gate allows.
+class GuardedConnector(aiohttp.TCPConnector):
+    """A connector that connects only to addresses that the rules allow.
 
     For others the request raises FetchError (`blocked_address`). With an egress proxy it connects
     to the proxy, and the proxy decides which addresses are allowed. Only names that the operator
@@ -59,15 +59,15 @@ class JudgedConnector(aiohttp.TCPConnector):
     addresses and the metadata of clouds are never permitted.
     """
 
-    def __init__(self, gate: UrlRules, resolver: AbstractResolver, sockets: Sockets) -> None:
-        self._dial_gate = gate
+    def __init__(self, rules: UrlRules, resolver: AbstractResolver, sockets: Sockets) -> None:
+        self._dial_rules = rules
         self._dial_resolver = resolver
         self._dial_sockets = sockets
         super().__init__(
             limit=0,  # the throttles of the hosts limit connections
             use_dns_cache=False,
-            resolver=_JudgedResolver(gate, resolver),
-            socket_factory=self._judged_socket,
+            resolver=_GuardedResolver(rules, resolver),
+            socket_factory=self._guarded_socket,
             keepalive_timeout=KEEP_ALIVE_S,
         )
 
@@ -96,23 +96,23 @@ class JudgedConnector(aiohttp.TCPConnector):
 
     async def _judge_behind_proxy(self, host: str, port: int) -> None:
         host = host.removesuffix(".")
-        if not self._dial_gate.is_named(host, port):
+        if not self._dial_rules.is_named(host, port):
             return
         try:
             async with asyncio.timeout(_LOOKUP_S):
                 answers = await self._dial_resolver.resolve(host, port)
         except OSError:  # a TimeoutError, too; only the proxy may know the name
             return
-        if not all(self._dial_gate.may_dial(host, port, answer["host"]) for answer in answers):
+        if not all(self._dial_rules.may_dial(host, port, answer["host"]) for answer in answers):
             raise _refused(host, NEVER_WHY)
 
-    def _judged_socket(self, address: aiohttp.AddrInfoType) -> socket.socket:
+    def _guarded_socket(self, address: aiohttp.AddrInfoType) -> socket.socket:
         dial = _dial.get()
         if dial is None:
             raise OSError("a connection outside of a checked request")
         number, port = address[4][:2]
-        if port != dial.port or not _may_dial(self._dial_gate, dial, str(number)):
-            dial.refusal = _refusal_of(self._dial_gate, dial)
+        if port != dial.port or not _may_dial(self._dial_rules, dial, str(number)):
+            dial.refusal = _refusal_of(self._dial_rules, dial)
             raise dial.refusal
         made = socket.socket(*address[:3])
         self._dial_sockets.add(made)
@@ -121,11 +121,11 @@ class JudgedConnector(aiohttp.TCPConnector):
     def _check_peer(self, made: ResponseHandler, dial: _Dial) -> None:
         transport = made.transport
         peer: Any = transport.get_extra_info("peername") if transport else None
-        if peer and _may_dial(self._dial_gate, dial, str(peer[0])):
+        if peer and _may_dial(self._dial_rules, dial, str(peer[0])):
             return
         made.close()
         if peer:
-            raise _refusal_of(self._dial_gate, dial)
+            raise _refusal_of(self._dial_rules, dial)
         raise FetchError(
             f"{show_host(dial.host)} closed the connection at once", reason="connect_failed"
         )
@@ -156,11 +156,11 @@ class SystemResolver(AbstractResolver):
         """Do nothing: the threads are shared."""
 
 
-class _JudgedResolver(AbstractResolver):
+class _GuardedResolver(AbstractResolver):
     """A resolver that refuses a name if one of its addresses is not allowed."""
 
-    def __init__(self, gate: UrlRules, inner: AbstractResolver) -> None:
-        self._gate = gate
+    def __init__(self, rules: UrlRules, inner: AbstractResolver) -> None:
+        self._rules = rules
         self._inner = inner
 
     async def resolve(
@@ -179,20 +179,20 @@ class _JudgedResolver(AbstractResolver):
             ) from error
         if not answers:
             raise FetchError(f"the name {show_host(host)} has no address", reason="dns_failed")
-        if not all(_may_dial(self._gate, dial, answer["host"]) for answer in answers):
-            raise _refusal_of(self._gate, dial)
+        if not all(_may_dial(self._rules, dial, answer["host"]) for answer in answers):
+            raise _refusal_of(self._rules, dial)
         return [{**answer, "port": port} for answer in answers[:_MAX_ANSWERS]]
 
     async def close(self) -> None:
         await self._inner.close()
 
 
-def _may_dial(gate: UrlRules, dial: _Dial, address: str) -> bool:
-    return dial.is_proxy or gate.may_dial(dial.host, dial.port, address)
+def _may_dial(rules: UrlRules, dial: _Dial, address: str) -> bool:
+    return dial.is_proxy or rules.may_dial(dial.host, dial.port, address)
 
 
-def _refusal_of(gate: UrlRules, dial: _Dial) -> FetchError:
-    is_named = gate.is_named(dial.host, dial.port)
+def _refusal_of(rules: UrlRules, dial: _Dial) -> FetchError:
+    is_named = rules.is_named(dial.host, dial.port)
     return _refused(dial.host, NEVER_WHY if is_named else NOT_PUBLIC_WHY)
 
 

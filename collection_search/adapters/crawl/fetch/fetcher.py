@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ....contracts.page import FetchedPage, NotModified
 from ....errors import ConfigError, FetchError
 from ...per_loop import PerLoop
-from .connector import JudgedConnector, SystemResolver
+from .connector import GuardedConnector, SystemResolver
 from .page_response import MOVED, NOT_MODIFIED, build_page, conditions, media_type, validators_in
 from .policy import FetchPolicy
-from .public_hosts import judge_host, show_host
+from .public_hosts import check_host, show_host
 from .robots import RobotsCache, product_token
 from .robots_loader import RobotsLoader
 from .session import PoliteSession
@@ -86,12 +86,12 @@ class SafeFetcher:
         turns: RequestTurns | None = None,
     ) -> None:
         self.policy = policy = policy or FetchPolicy()
-        self._gate = UrlRules(ports=policy.ports, entries=policy.allowed_addresses)
+        self._url_rules = UrlRules(ports=policy.ports, entries=policy.allowed_addresses)
         self._resolver = resolver or SystemResolver()
         self._clock = clock
         self._sleep = sleep
         self._turns = None if turns is None else SharedTurns(turns, monotonic=clock.monotonic)
-        self._ignored = frozenset(judge_host(host).name for host in policy.ignore_robots_hosts)
+        self._ignored = frozenset(check_host(host).name for host in policy.ignore_robots_hosts)
         self._agent = product_token(policy.user_agent)
         if not self._agent:
             raise ConfigError("the user agent has to begin with a name of letters, '-' and '_'")
@@ -119,7 +119,9 @@ class SafeFetcher:
 
         Raises FetchError with reason, `retryable` and `retry_in_s`.
         """
-        target = self._gate.target(url, source=self._gate.target(source) if source else None)
+        target = self._url_rules.target(
+            url, source=self._url_rules.target(source) if source else None
+        )
         headers = conditions(validators)
         answer = await self._follow(target, partial(self._admitted, accept), headers)
         now, received = self._clock.time(), answer.received
@@ -138,14 +140,14 @@ class SafeFetcher:
         Of the operator's named addresses it may be one of the page's own host. `take` is told the
         size of each piece that has arrived, and may refuse it by FetchError. Raises FetchError.
         """
-        target = self._gate.target(url, source=self._gate.target(page))
+        target = self._url_rules.target(url, source=self._url_rules.target(page))
         limit = Admitted(None, self.policy.max_html_bytes, take=take)
         return (await self._follow(target, lambda *_: limit, headers)).received
 
     async def sitemaps(self, url: str) -> list[str]:
         """Return the sitemaps that the site's robots.txt names, unchecked. Raises FetchError."""
         home = await self._homes.get()
-        rules, _ = await home.robots.rules(self._gate.target(url).origin)
+        rules, _ = await home.robots.rules(self._url_rules.target(url).origin)
         return rules.sitemaps
 
     async def aclose(self) -> None:
@@ -178,18 +180,18 @@ class SafeFetcher:
             left_s -= spent_s
             if received.status not in MOVED or "Location" not in received.headers:
                 return _Answer(target, received, hops, verdict)
-            target = self._gate.redirect(target, received.headers["Location"])
+            target = self._url_rules.redirect(target, received.headers["Location"])
         text = f"{show_host(target.host)} redirects more than {self.policy.max_redirects} times"
         raise FetchError(text, reason="too_many_redirects")
 
     def _home(self, sockets: Sockets) -> _Home:
-        policy, gate = self.policy, self._gate
-        connector = JudgedConnector(gate, self._resolver, sockets)
+        policy, url_rules = self.policy, self._url_rules
+        connector = GuardedConnector(url_rules, self._resolver, sockets)
         session = PoliteSession(
             policy, connector, clock=self._clock, sleep=self._sleep, turns=self._turns
         )
         deadline_s = policy.deadline_s * _ROBOTS_SHARE
-        loader = RobotsLoader(session, gate, self._agent, self._limits, deadline_s)
+        loader = RobotsLoader(session, url_rules, self._agent, self._limits, deadline_s)
         return _Home(session, RobotsCache(loader.load, self._clock.monotonic))
 
     async def _permission(self, home: _Home, target: Target) -> tuple[RobotsVerdict, float]:

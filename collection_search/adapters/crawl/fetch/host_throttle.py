@@ -43,7 +43,7 @@ class HostThrottle:
     """Seconds between the starts of two requests at present."""
     _next_at: float = field(init=False)
     _slots: asyncio.Semaphore = field(init=False)
-    _gate: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
+    _lock: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
     _asked_delay_s: float = field(init=False, default=0.0)
     _waiting: int = field(init=False, default=0)
     _active: int = field(init=False, default=0)
@@ -65,7 +65,7 @@ class HostThrottle:
         now = self.clock()
         is_free = self._active < self.policy.per_host_connections and not self._waiting
         is_due = now >= self._next_at and self.turns is None
-        if is_free and is_due and not self._gate.locked():
+        if is_free and is_due and not self._lock.locked():
             await self._slots.acquire()  # returns at once
             self._active += 1
             self._next_at = now + self.delay_s
@@ -131,7 +131,7 @@ class HostThrottle:
         return max(self.policy.min_delay_s, asked)
 
     async def _wait_in_line(self, until: float) -> None:
-        async with self._gate:
+        async with self._lock:
             while (now := self.clock()) < self._next_at:
                 if self._next_at > until:
                     raise self._busy(self._next_at - now)

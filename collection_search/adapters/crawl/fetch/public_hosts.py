@@ -144,10 +144,10 @@ def _embedded(address: IPv6Address) -> list[IPv4Address]:
 
 
 @lru_cache(maxsize=1 << 12)
-def judge_host(text: str) -> Host:
+def check_host(text: str) -> Host:
     """Return the host of a URL, with the reason if it is refused.
 
-    >>> judge_host("EXAMPLE.com."), judge_host("0x7f.1").refused, judge_host("printer").refused
+    >>> check_host("EXAMPLE.com."), check_host("0x7f.1").refused, check_host("printer").refused
     (Host(name='example.com', refused=None, why=''), 'blocked_host', 'blocked_host')
     """
     if text.startswith("["):

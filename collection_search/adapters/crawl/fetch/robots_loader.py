@@ -33,7 +33,7 @@ class RobotsLoader:
     """A loader of robots.txt files with the connections of one event loop."""
 
     session: PoliteSession
-    gate: UrlRules
+    url_rules: UrlRules
     agent: str
     limits: TransferLimits
     deadline_s: float
@@ -49,7 +49,7 @@ class RobotsLoader:
             raise _closed(error) from error
 
     async def _robots_of(self, origin: str) -> RobotsRules:
-        target = self.gate.target(f"{origin}/robots.txt")
+        target = self.url_rules.target(f"{origin}/robots.txt")
         limits = replace(self.limits, max_bytes=sys.maxsize)  # a longer file is cut
         left_s = self.deadline_s
         rules = RobotsRules(verdict="absent")
@@ -70,7 +70,7 @@ class RobotsLoader:
                 rules = await self._rules_in(received, target)
                 break
             try:
-                target = self.gate.redirect(target, received.headers["Location"])
+                target = self.url_rules.redirect(target, received.headers["Location"])
             except FetchError as error:
                 raise _closed(error) from error
         rules.took_s = self.deadline_s - left_s

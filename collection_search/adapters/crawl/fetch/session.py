@@ -17,7 +17,7 @@ from .transfer import exchange
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from .connector import JudgedConnector
+    from .connector import GuardedConnector
     from .policy import Clock, FetchPolicy
     from .shared_turns import SharedTurns
     from .transfer import Admit, Received, TransferLimits
@@ -37,7 +37,7 @@ class PoliteSession:
     def __init__(
         self,
         policy: FetchPolicy,
-        connector: JudgedConnector,
+        connector: GuardedConnector,
         *,
         clock: Clock,
         sleep: Callable[[float], Awaitable[None]],

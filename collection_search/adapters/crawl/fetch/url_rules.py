@@ -13,7 +13,7 @@ from urllib.parse import quote, urljoin
 
 from ....errors import ConfigError, FetchError, InvalidUrlError
 from ....text.urls import normalize_url
-from .public_hosts import NEVER_WHY, is_never_permitted, is_public, judge_host, show_host
+from .public_hosts import NEVER_WHY, check_host, is_never_permitted, is_public, show_host
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -97,7 +97,7 @@ class UrlRules:
         port = int(found["port"] or _DEFAULT_PORTS[scheme])
         if not 0 < port <= _MAX_PORT:
             raise _refusal("bad_url", f"the URL's port is not between 1 and {_MAX_PORT}")
-        host = judge_host(found["host"])
+        host = check_host(found["host"])
         if host.refused == "bad_url":
             raise _refusal("bad_url", host.why)
         self._check(host, port, source)
@@ -199,7 +199,7 @@ def _bracketed(host: str) -> str:
 
 def _entry(text: str) -> tuple[str, int]:
     found = _AUTHORITY.fullmatch(text.strip())
-    host = judge_host(found["host"]) if found else None
+    host = check_host(found["host"]) if found else None
     port = int(found["port"] or 0) if found else 0
     if host is None or not host.name or host.refused == "bad_url" or not 0 < port <= _MAX_PORT:
         raise ConfigError(f"{text!r} is no single address; write host:port, such as wiki.intra:443")

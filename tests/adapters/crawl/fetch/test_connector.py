@@ -12,7 +12,7 @@ import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 from support.small_site import PAGE, SmallSite, answer
 
-from collection_search.adapters.crawl.fetch.connector import JudgedConnector, SystemResolver
+from collection_search.adapters.crawl.fetch.connector import GuardedConnector, SystemResolver
 from collection_search.adapters.crawl.fetch.url_rules import UrlRules
 from collection_search.errors import FetchError
 
@@ -36,7 +36,7 @@ class Always(AbstractResolver):
 
 
 async def asked(url: str, gate: UrlRules, resolver: AbstractResolver) -> bytes:
-    connector = JudgedConnector(gate, resolver, weakref.WeakSet())
+    connector = GuardedConnector(gate, resolver, weakref.WeakSet())
     async with (
         aiohttp.ClientSession(connector=connector) as session,
         session.get(url, allow_redirects=False) as reply,
@@ -74,10 +74,10 @@ async def test_an_entry_holds_for_its_name_only():
 
 
 async def test_a_socket_outside_of_a_dial_is_refused():
-    connector = JudgedConnector(UrlRules(), SystemResolver(), weakref.WeakSet())
+    connector = GuardedConnector(UrlRules(), SystemResolver(), weakref.WeakSet())
     address = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.215.14", 80))
     with pytest.raises(OSError, match="outside"):
-        connector._judged_socket(address)
+        connector._guarded_socket(address)
     await connector.close()
 
 
@@ -90,7 +90,7 @@ async def test_dials_at_once_do_not_mix():
     """Each request is judged by its own URL, however many are under way."""
     async with SmallSite({"/": answer()}) as site:
         gate = UrlRules(entries=[f"wiki.intra:{site.port}"])
-        connector = JudgedConnector(gate, Always("127.0.0.1", site.port), weakref.WeakSet())
+        connector = GuardedConnector(gate, Always("127.0.0.1", site.port), weakref.WeakSet())
         async with aiohttp.ClientSession(connector=connector) as session:
 
             async def ask(host: str) -> bytes | str:

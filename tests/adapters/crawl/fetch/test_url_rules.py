@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from collection_search.adapters.crawl.fetch.public_hosts import judge_host
+from collection_search.adapters.crawl.fetch.public_hosts import check_host
 from collection_search.adapters.crawl.fetch.url_rules import UrlRules
 from collection_search.errors import ConfigError, FetchError
 
@@ -173,4 +173,4 @@ def test_an_entry_counts_when_it_is_asked_for_or_leads_on_to_itself(source, url,
 
 
 def test_the_host_of_a_long_text_is_judged_quickly():
-    assert judge_host("\u00e4" * 5_000).refused == "bad_url"
+    assert check_host("\u00e4" * 5_000).refused == "bad_url"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ...ranking.gate_metrics import judge_gate, reliability
 from ...ranking.metrics import Interval
+from ...ranking.selection_metrics import measure_selection, reliability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ class TradeOffPoint:
 
 
 @dataclass(frozen=True)
-class GateFindings:
+class SelectionFindings:
     """What the product's rule does with the pools; shares 0 to 1."""
 
     ingested: int
@@ -67,17 +67,17 @@ class GateFindings:
     trade_off: list[TradeOffPoint]
 
 
-def gate_findings(
+def describe_selection(
     score: ScoreFunction, own: Sequence[Pool], off_topic: Sequence[Pool], *, scale: str | None
-) -> GateFindings:
+) -> SelectionFindings:
     """Return the findings; `off_topic` holds as many pools of each question, pairing by pairing.
 
     `scale` is that of the scores. Figures about pools that do not exist are None.
     """
     pairings = len(off_topic) // len(own) if off_topic else 1
-    figures = judge_gate(score, own, off_topic, scale=scale, pairings=pairings)
+    figures = measure_selection(score, own, off_topic, scale=scale, pairings=pairings)
     scored = [(score(pool), pool.grades) for pool in own]
-    return GateFindings(
+    return SelectionFindings(
         ingested=sum(one.chosen for one in figures.questions),
         precision=figures.precision,
         recall=figures.recall,

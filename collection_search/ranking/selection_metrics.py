@@ -63,7 +63,7 @@ class IngestedPages(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GateFigures:
+class SelectionFigures:
     """The rule's figures over some questions."""
 
     questions: Sequence[IngestedPages]
@@ -110,31 +110,33 @@ class GateFigures:
         return [one for one in self.questions if one.relevant]
 
 
-def judge_gate(
+def measure_selection(
     score: ScoreFunction,
     own: Iterable[Pool],
     off_topic: Iterable[Pool] = (),
     *,
     scale: str | None = None,
     pairings: int = 1,
-) -> GateFigures:
+) -> SelectionFigures:
     """Return the figures of a way of scoring.
 
     `off_topic` holds `pairings` pools of each question, pairing by pairing. `scale` is that of the
     scores, for the refusal of whole searches.
     """
     scored = [(score(pool), pool.grades) for pool in own]
-    return judge_scores(scored, [score(pool) for pool in off_topic], scale=scale, pairings=pairings)
+    return measure_scored_pools(
+        scored, [score(pool) for pool in off_topic], scale=scale, pairings=pairings
+    )
 
 
-def judge_scores(
+def measure_scored_pools(
     own: Iterable[tuple[Array, Sequence[int]]],
     off_topic: Iterable[Array] = (),
     *,
     scale: str | None = None,
     pairings: int = 1,
     min_score: float = MIN_SCORE,
-) -> GateFigures:
+) -> SelectionFigures:
     """Return the same for pools that are scored: scores and grades, and scores off topic."""
     chosen = [(ingested(s, scale=scale, min_score=min_score), grades) for s, grades in own]
     questions = [
@@ -146,7 +148,7 @@ def judge_scores(
         for places, grades in chosen
     ]
     through = [float(bool(ingested(s, scale=scale, min_score=min_score))) for s in off_topic]
-    return GateFigures(questions, np.array(through).reshape(pairings, -1).mean(axis=0))
+    return SelectionFigures(questions, np.array(through).reshape(pairings, -1).mean(axis=0))
 
 
 class Band(NamedTuple):

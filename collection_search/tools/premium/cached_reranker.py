@@ -25,7 +25,7 @@ _KIND: Final = "judgement"
 
 
 @dataclass(frozen=True, slots=True)
-class PageJudge:
+class CachedReranker:
     """A reranker, with what tells its judgements from those of others."""
 
     reranker: Reranker
@@ -67,18 +67,18 @@ class PageJudge:
         return answer_key(*self.identity, rules, question, page.title, page.url, page.text)
 
 
-async def page_judge(
+async def choose_reranker(
     context: SearchContext, *, account: Account, span: Span, listener: Listener
-) -> PageJudge | None:
+) -> CachedReranker | None:
     """Return who judges pages in this run; None where nobody does. Raises ConfigError."""
     choice = context.reranker_choice()
     if (reranker := await context.named_reranker()) is not None:
         is_named = isinstance(choice, str)
-        return PageJudge(reranker, (reranker.reranker_name,) if is_named else ())
+        return CachedReranker(reranker, (reranker.reranker_name,) if is_named else ())
     if choice != "model" or (model := await chat_model(context)) is None:
         return None
     judge = ChatReranker(model, account=account, span=span, listener=listener)
-    return PageJudge(judge, named_model(context) or ())
+    return CachedReranker(judge, named_model(context) or ())
 
 
 def _is_valid(judgement: Judgement | None) -> TypeGuard[Judgement]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...context import SearchContext
-from ..criteria.page_judge import criteria_on_page, judge_text
+from ..criteria.text_judgement import criteria_on_page, judge_text
 from .page_payers import paying_for
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...settings import Settings
 
 
-class PageJudges:
+class CriteriaModels:
     """The contexts whose models judge the pages of an engine; by default that of its settings."""
 
     def __init__(self, settings: Settings) -> None:

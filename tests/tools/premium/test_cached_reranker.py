@@ -13,7 +13,7 @@ from collection_search.ports import JudgedPage, Judgement, Judgements
 from collection_search.runtime.spans import NULL_SINK
 from collection_search.runtime.unheard import NULL_LISTENER
 from collection_search.testing import ScriptedAnswerModel
-from collection_search.tools.premium.band_judging import PageJudge, page_judge
+from collection_search.tools.premium.cached_reranker import CachedReranker, choose_reranker
 from collection_search.tools.spending.account import Account
 
 if TYPE_CHECKING:
@@ -32,17 +32,17 @@ class ShortReranker:
         return Judgements([Judgement(1.0)] * (len(pages) - 1), "short")
 
 
-async def judge_of(context: SearchContext) -> PageJudge | None:
+async def judge_of(context: SearchContext) -> CachedReranker | None:
     with NULL_SINK.span("k_premium_rank", kind="generation") as span:
         account = Account(context, context.ids())
-        return await page_judge(context, account=account, span=span, listener=NULL_LISTENER)
+        return await choose_reranker(context, account=account, span=span, listener=NULL_LISTENER)
 
 
 async def test_too_few_judgements_are_refused(tmp_path: Path) -> None:
     """Nobody knows which page each of them is about."""
     context = SearchContext(settings=Settings(home=tmp_path))
     with pytest.raises(ModelError, match="short gave 1 judgements for 2 pages"):
-        await PageJudge(ShortReranker()).judge(ASKED, PAGES, Account(context, context.ids()))
+        await CachedReranker(ShortReranker()).judge(ASKED, PAGES, Account(context, context.ids()))
 
 
 async def test_judgements_of_a_live_object_are_not_kept(tmp_path: Path) -> None:

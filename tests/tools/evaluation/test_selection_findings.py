@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from collection_search.ranking.metrics import Pool
 from collection_search.ranking.scoring import PageText
-from collection_search.tools.evaluation.gate_findings import (
-    gate_findings,
+from collection_search.tools.evaluation.selection_findings import (
+    describe_selection,
     reliability_bands,
     trade_off_points,
     wilson_interval,
@@ -28,7 +28,7 @@ def test_the_rule_s_figures() -> None:
     """One good pool, one empty-handed that passes, and off-topic pools of each question."""
     own = [pool([95, 61, 30], [1, 0, 0]), pool([55, 20], [0, 0])]
     off_topic = [pool([70], [0]), pool([10], [0]), pool([10], [0]), pool([10], [0])]
-    found = gate_findings(lambda each: np.array(each.similarities), own, off_topic, scale=None)
+    found = describe_selection(lambda each: np.array(each.similarities), own, off_topic, scale=None)
     assert found.ingested == 3
     assert found.precision is not None
     assert found.precision.mean == pytest.approx(1 / 3)
@@ -43,7 +43,7 @@ def test_the_rule_s_figures() -> None:
 
 def test_what_does_not_exist_has_no_figure() -> None:
     """Nothing ingested, nothing empty-handed, nothing off topic."""
-    found = gate_findings(
+    found = describe_selection(
         lambda each: np.array(each.similarities), [pool([5], [1])], [], scale=None
     )
     assert (found.ingested, found.precision) == (0, None)

@@ -10,19 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collection_search.errors import QualityThresholdError
-from collection_search.ranking.gate_metrics import (
+from collection_search.ranking.metrics import Pool
+from collection_search.ranking.scoring import PageText
+from collection_search.ranking.selection_metrics import (
     SHOWN,
     TOP_K,
     Band,
-    GateFigures,
     IngestedPages,
+    SelectionFigures,
     ingested,
-    judge_gate,
-    judge_scores,
+    measure_scored_pools,
+    measure_selection,
     reliability,
 )
-from collection_search.ranking.metrics import Pool
-from collection_search.ranking.scoring import PageText
 from collection_search.ranking.threshold import select_for_ingestion
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def test_figures_of_known_pools() -> None:
         (0, 0, 1): np.array([90.0, 10.0, 20.0]),
         (0, 0): np.array([55.0, 10.0]),
     }
-    found = judge_gate(
+    found = measure_selection(
         lambda one: scores[tuple(one.grades)],
         [pool(grades) for grades in scores],
         [pool((0, 0))] * 3,
@@ -94,13 +94,13 @@ def test_figures_of_known_pools() -> None:
 def test_off_topic_pools_count_by_question() -> None:
     """Of the three pools of a question one is let through."""
     scored = [np.array([90.0]), np.array([1.0]), np.array([1.0])]
-    found = judge_scores([], scored, pairings=3)
+    found = measure_scored_pools([], scored, pairings=3)
     assert found.off_topic.tolist() == pytest.approx([1 / 3])
 
 
 def test_nothing_judged_has_no_figures() -> None:
     """None instead of a number that means nothing."""
-    none = GateFigures([], np.array([]))
+    none = SelectionFigures([], np.array([]))
     assert (none.precision, none.recall, none.served, none.empty_handed) == (None,) * 4
     assert none.let_through is None
 
