@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 # LangGraph reads these types when it builds the graph.
-from .state import IngestionReceipt, RunIds, SearchReport, Telemetry  # noqa: TC001
+from .state import IngestionReceipt, RunBusiness, RunIds, SearchReport, Telemetry  # noqa: TC001
 
 IngestionOutcome = Literal["acquired", "ingestion_started", "no_candidates", "search_failed"]
 
@@ -67,6 +67,7 @@ class IngestionState(_Acquired):
     ids: RunIds
     tenant_id: str
     """Whose run it is. It goes on with a context of this tenant only."""
+    business: RunBusiness
     started_at: float
     """When the run began, in seconds since 1970."""
     ingestion: IngestionReceipt | None

@@ -68,6 +68,13 @@ class RunIds(TypedDict):
     run_id: str
 
 
+class RunBusiness(TypedDict):
+    """What a run belongs to for its caller: those that go on with it need not give it again."""
+
+    workflow_id: str
+    case_id: str | None
+
+
 class Strategy(TypedDict):
     """The planned queries."""
 
@@ -222,6 +229,7 @@ class CollectionSearchState(ValidatedInput):
     ids: RunIds
     tenant_id: str
     """Whose run it is. It goes on with a context of this tenant only."""
+    business: RunBusiness
     started_at: float
     """When the run began, in seconds since 1970."""
     strategy: Strategy

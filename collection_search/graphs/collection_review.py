@@ -55,7 +55,7 @@ class CollectionReviewGraph:
         checkpointer: BaseCheckpointSaver[Any] | None = None,
     ) -> None:
         validate_arguments(context=context)
-        self.context = context or SearchContext(workflow_id=NAME)
+        self.context = context or SearchContext()
         self._checkpointer = checkpointer
         self._runs = ReviewRuns(self.context, checkpointer)
 

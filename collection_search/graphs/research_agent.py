@@ -70,7 +70,7 @@ class ResearchAgent:
 
     def __init__(self, context: SearchContext | None = None) -> None:
         validate_arguments(context=context)
-        self.context = context or SearchContext(workflow_id=NAME)
+        self.context = context or SearchContext()
         self.graph = graph
 
     def run(self, state: Mapping[str, Any]) -> ResearchOutput:

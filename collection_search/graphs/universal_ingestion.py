@@ -59,7 +59,7 @@ class UniversalIngestionGraph:
 
     def __init__(self, context: SearchContext | None = None) -> None:
         validate_arguments(context=context)
-        self.context = context or SearchContext(workflow_id=NAME)
+        self.context = context or SearchContext()
         self.graph = graph
 
     def run(self, state: Mapping[str, Any]) -> IngestionOutput:

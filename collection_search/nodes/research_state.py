@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 # LangGraph reads these types when it builds the graph.
 from ..contracts.answer import AnswerOutcome, AnswerReason  # noqa: TC001
-from ..contracts.state import RunIds, Telemetry  # noqa: TC001
+from ..contracts.state import RunBusiness, RunIds, Telemetry  # noqa: TC001
 
 ResearchFlag = Literal[
     "no_model", "model_failed", "tool_failed", "unsupported_sentences", "cost_limit_reached"
@@ -71,6 +71,7 @@ class ResearchState(TypedDict):
     ids: RunIds
     tenant_id: str
     """Whose turn it is. It goes on with a context of this tenant only."""
+    business: RunBusiness
     started_at: float
     flags: list[ResearchFlag]
     telemetry: Telemetry

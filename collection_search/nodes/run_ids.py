@@ -1,10 +1,13 @@
-"""The ids of the run to which a stage belongs."""
+"""The ids, the case and the workflow of the run to which a stage belongs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from pydantic import ValidationError
+
+from ..contracts.search import BusinessContext
 from ..errors import InputError
 from ..runtime.concurrency import offload
 from ..settings.run_seal import is_sealed, seal_ids
@@ -14,6 +17,29 @@ if TYPE_CHECKING:
 
     from ..context import SearchContext
     from ..contracts.state import RunIds
+
+
+def with_business(context: SearchContext, before: Mapping[str, Any], graph: str) -> SearchContext:
+    """Return the context with the case and the workflow that the run began with.
+
+    A run begins with those of its context; without a workflow it has the name of its `graph`.
+    """
+    known = _business_in(before)
+    found = {
+        "case_id": known.case_id or context.case_id,
+        "workflow_id": known.workflow_id or context.workflow_id or graph or None,
+    }
+    is_same = all(getattr(context, name) == value for name, value in found.items())
+    return context if is_same else context.model_copy(update=found)
+
+
+def _business_in(before: Mapping[str, Any]) -> BusinessContext:
+    """Return what a state says of it; nothing where a caller has written another form."""
+    told = before.get("business")
+    try:
+        return BusinessContext.model_validate(told or {})
+    except ValidationError:
+        return BusinessContext()
 
 
 class FoundIds(NamedTuple):

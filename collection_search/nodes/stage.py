@@ -17,7 +17,7 @@ from ..runtime.spans import NULL_SPAN
 from ..runtime.unheard import NULL_LISTENER
 from ..text.redaction import redact
 from ..tools.spending.run_spendings import open_account
-from .run_ids import find_run_ids
+from .run_ids import find_run_ids, with_business
 from .summary_sentences import summarize
 from .whole_run import WholeRun
 
@@ -95,8 +95,8 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
         async def node(
             state: StateT, runtime: Runtime[Any], place: StagePlace = _ALONE
         ) -> dict[str, Any]:
-            context = SearchContext.of(runtime)
             before = state if isinstance(state, Mapping) else {}
+            context = with_business(SearchContext.of(runtime), before, place.graph)
             ids, is_new = await find_run_ids(before or _owner_of(state), context, runtime)
             whole = WholeRun.of(place.graph, ids["run_id"], state)
             trace = context.trace(ids, run=whole.identity)
@@ -143,6 +143,7 @@ def stage(name: str, *, kind: SpanKind = "span") -> Callable[[Body[StateT]], Nod
                 **_summary(place, before, after, telemetry),
                 "ids": ids,
                 "tenant_id": context.tenant(),
+                "business": {"workflow_id": context.workflow(), "case_id": context.case_id},
                 "flags": list(dict.fromkeys(flags)),
                 "started_at": whole.started_at,
                 "telemetry": telemetry,

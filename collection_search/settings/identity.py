@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ..contracts.price_list import PriceList
     from ..contracts.state import RunIds
 
-_KEY: Final = "collection_search"
+_PACKAGE: Final = "collection_search"
+_KEY: Final = _PACKAGE
 """The attribute or key of a host's own context that has ours."""
 
 
@@ -34,8 +35,8 @@ class RunIdentity(BaseModel):
     case_id: Identifier | None = Field(
         default=None, description="Your own case or ticket number.", examples=["CASE-7421"]
     )
-    workflow_id: Identifier = Field(
-        default="collection_search", description="Name of the workflow that asks."
+    workflow_id: Identifier | None = Field(
+        default=None, description="Name of the workflow that asks; by default the graph's name."
     )
     trace_id: Identifier | None = Field(
         default=None,
@@ -92,7 +93,7 @@ class RunIdentity(BaseModel):
         """Return the context of a tool call within the run."""
         return ToolContext(
             scope=ScopeContext(tenant_id=self.tenant(), **ids),
-            business=BusinessContext(workflow_id=self.workflow_id, case_id=self.case_id),
+            business=BusinessContext(workflow_id=self.workflow(), case_id=self.case_id),
         )
 
     def trace(self, ids: RunIds, *, run: str | None = None) -> TraceRef:
@@ -102,11 +103,15 @@ class RunIdentity(BaseModel):
         """
         return TraceRef(
             trace_id=ids["trace_id"],
-            trace_name=self.workflow_id,
+            trace_name=self.workflow(),
             session_id=self.case_id,
             tenant_id=self.tenant(),
             run=run,
         )
+
+    def workflow(self) -> str:
+        """Return the name of the workflow that asks; outside a graph that of the package."""
+        return self.workflow_id or _PACKAGE
 
     def tenant(self) -> str:
         """Return the owner of the collections that this run reads and writes."""
