@@ -119,9 +119,11 @@ class SearchResult(BaseModel):
     source: str
     """Name of the provider, or the site where the provider names it."""
     score: float | None = None
-    """The provider's own relevance, 0-1 where its scale is known."""
+    """The provider's own relevance, 0 to 1; None where it gives a number on another scale."""
     is_pdf: bool = False
 
+    raw_score: float | None = Field(default=None, exclude=True, repr=False)
+    """The provider's number on a scale of its own."""
     content: str | None = Field(default=None, exclude=True, repr=False)
     """The page's text where the provider delivers it."""
     content_type: str | None = Field(default=None, exclude=True, repr=False)

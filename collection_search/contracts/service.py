@@ -64,7 +64,7 @@ class SearchResponse(BaseModel):
 
     results: list[ServiceSearchResult]
     query: str
-    """The cleaned query."""
+    """The query as it was asked."""
     response_time_ms: int
     provider: str
     """The provider that answered."""

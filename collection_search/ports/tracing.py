@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
 Scalar: TypeAlias = str | int | float | bool | None
 SpanKind = Literal["span", "tool", "generation", "embedding", "retriever"]
+
+
+DEFAULT_WORKFLOW: Final = "collection_search"
+"""The workflow of calls that are no part of a graph's run, where their caller names none."""
 
 
 class FullQuery(str):
@@ -25,7 +29,7 @@ class TraceRef:
 
     trace_id: str
     """Seed of the trace: the same text always gives the same trace."""
-    trace_name: str = "collection_search"
+    trace_name: str = DEFAULT_WORKFLOW
     session_id: str | None = None
     tenant_id: str | None = None
     run: str | None = field(default=None, compare=False)

@@ -12,6 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from ..contracts.search import BusinessContext, Identifier, Name, ScopeContext, ToolContext
 from ..errors import ConfigError
 from ..ports import TraceRef
+from ..ports.tracing import DEFAULT_WORKFLOW
 from ..text.problems import describe_problems
 from . import Settings
 from .process_defaults import process_settings
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from ..contracts.price_list import PriceList
     from ..contracts.state import RunIds
 
-_PACKAGE: Final = "collection_search"
-_KEY: Final = _PACKAGE
+_KEY: Final = "collection_search"
 """The attribute or key of a host's own context that has ours."""
 
 
@@ -110,8 +110,8 @@ class RunIdentity(BaseModel):
         )
 
     def workflow(self) -> str:
-        """Return the name of the workflow that asks; outside a graph that of the package."""
-        return self.workflow_id or _PACKAGE
+        """Return the name of the workflow that asks."""
+        return self.workflow_id or DEFAULT_WORKFLOW
 
     def tenant(self) -> str:
         """Return the owner of the collections that this run reads and writes."""

@@ -150,7 +150,8 @@ class SettingsTable(ServerTable, RankingTable, PriceTable):
         default=20.0, description="Time limit of the one retry after a timeout."
     )
     run_deadline_s: Positive = Field(
-        default=60.0, description="Time limit of one query with all its retries."
+        default=60.0,
+        description="Time limit of one query with all its retries, also by a fallback provider.",
     )
     model_timeout_s: Positive = Field(default=30.0, description="Time limit of one model call.")
 

@@ -20,7 +20,6 @@ from ..settings import ProviderAccess, Settings
 from ..settings.adapter_factory import adapter_of, class_of
 from ..settings.keyring import variable_of
 from ..settings.provider_choice import SERVICE_ORDER, choose_provider, refuse_unknown_choices
-from ..text.clean import normalize_query
 from ..text.problems import describe_problems
 from .public_arguments import context_for, validate_arguments
 from .search.service_response import service_response
@@ -140,9 +139,7 @@ class WebSearchService:
         if response.outcome.decision == "error":
             raise _error(response)
         took_ms = round((time.monotonic() - started) * 1000)
-        return service_response(
-            response, normalize_query(asked.query), options, response_time_ms=took_ms
-        )
+        return service_response(response, asked.query, options, response_time_ms=took_ms)
 
     def search(self, request: SearchRequest | Mapping[str, Any] | str) -> SearchResponse:
         """Return what `asearch` returns. Blocks, inside a running event loop too."""

@@ -390,6 +390,42 @@ async def test_a_sweep_resumes_for_every_tenant(world: ReviewWorld) -> None:
     assert sorted(request.scope.tenant_id for request in world.trigger.requests) == ["one", "two"]
 
 
+@pytest.mark.parametrize("by", ["answer", "sweep"])
+async def test_a_run_keeps_its_case_and_workflow(world: ReviewWorld, by: str) -> None:
+    """Who decides it need not know them: another process has a context of its own."""
+    paused = await world.facade(case_id="C-7", workflow_id="import").arun(INPUT)
+    assert paused["request"] is not None
+    if by == "answer":
+        decision = {"status": "approved"}
+        await world.facade(case_id="C-8").adecide(paused["request"]["gate_id"], decision)
+    else:
+        world.clock.advance(DAY_S)
+        await world.facade().asweep()
+    facts = world.trigger.requests[0].items[0].provenance
+    assert (facts["case_id"], facts["workflow_id"]) == ("C-7", "import")
+
+
+async def test_the_workflow_is_the_graph_by_default(world: ReviewWorld) -> None:
+    """A context without one takes the name of the graph that runs."""
+    await world.facade(case_id="C-7").arun(INPUT)
+    assert {span.trace.trace_name for span in world.sink.spans if span.trace} == {
+        "collection_review"
+    }
+
+
+async def test_a_written_state_gives_no_case(world: ReviewWorld) -> None:
+    """What a caller wrote into a thread is read as an identifier, or not at all."""
+    thread = thread_of(world)
+    await thread.start()
+    wrong = {"business": {"case_id": "x" * 10_000, "workflow_id": 7}}
+    await thread.graph.aupdate_state(thread.config, wrong)
+    await thread.start(None)
+    await thread.answer(status="approved")
+    facts = world.trigger.requests[0].items[0].provenance
+    assert "case_id" not in facts
+    assert facts["workflow_id"] == "collection_review"
+
+
 # Two at once, and one that died.
 
 

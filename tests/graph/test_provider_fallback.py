@@ -66,3 +66,14 @@ def test_without_the_switch_nobody_else_is_asked(
     result = run(tmp_path, servers)
     assert (result["outcome"], result["search"]["routing"]) == ("search_failed", [])
     assert not servers["brave"].requests
+
+
+def test_the_deadline_is_that_of_both(tmp_path: Path, servers: dict[str, ProviderServer]) -> None:
+    """A provider that answers nobody leaves its fallback no time, and nobody waits twice."""
+    for server in servers.values():
+        held = next(name for name, one in server.failures.items() if one.reply.mishap == "held")
+        server.fail(held)
+    result = run(tmp_path, servers, use_fallback=True, run_deadline_s=1.0)
+    assert result["outcome"] == "search_failed"
+    assert servers["tavily"].requests
+    assert servers["brave"].requests == []

@@ -277,7 +277,7 @@ def test_response_names(service):
     """results, query, responseTimeMs; title, url, snippet, content, publishedDate, score."""
     dumped = service.search("  asyncio   tasks ").model_dump(by_alias=True)
     assert {"results", "query", "responseTimeMs"} <= dumped.keys()
-    assert dumped["query"] == "asyncio tasks"
+    assert dumped["query"] == "  asyncio   tasks "
     assert dumped["responseTimeMs"] >= 0
     result = service.search("asyncio").model_dump(by_alias=True)["results"][0]
     assert set(result) == {"title", "url", "snippet", "content", "publishedDate", "score"}
@@ -339,6 +339,12 @@ def test_rate_limited_tells_retry_after_ms(tmp_path, tavily):
     assert (caught.value.code, caught.value.retryable) == ("rateLimited", True)
     assert caught.value.retry_after_ms == 12_000
     assert len(tavily.requests) == 1
+
+
+def test_the_query_comes_back_as_it_was_asked(service):
+    """So a caller finds the answer by its query; the provider gets the cleaned one."""
+    asked = " \u201casyncio   timeout\u201d\u200b "
+    assert service.search(asked).query == asked
 
 
 @pytest.mark.slow

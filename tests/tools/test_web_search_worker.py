@@ -557,7 +557,7 @@ def test_span_is_one_tool_observation_of_the_callers_trace(search, spans):
     search(ScriptedAdapter(throttled(), rows(1)))
     (span,) = spans.spans
     assert (span.name, span.kind, span.failure) == ("tool.web_search", "tool", None)
-    assert span.trace == TraceRef("trace-a1b2c3", session_id="crm-7421", tenant_id="acme")
+    assert span.trace == TraceRef("trace-a1b2c3", "universal_ingestion", "crm-7421", "acme")
     assert set(span.fields) == set(SPAN_ATTRIBUTES) - {"quota.remaining"}
 
 

@@ -20,6 +20,7 @@ from ...errors import (
 )
 from ...ports import TraceRef
 from ...ports.ledger import FAILED_BEFORE
+from ...ports.tracing import DEFAULT_WORKFLOW
 from ...runtime.concurrency import compute
 from ...runtime.spans import NULL_SINK
 from ...text.clean import chunk_spans, to_unicode
@@ -240,7 +241,7 @@ def trace_of(claim: Claim) -> TraceRef | None:
     case = provenance.get("case_id")
     return TraceRef(
         trace_id=str(trace_id),
-        trace_name=str(provenance.get("workflow_id") or "collection_search"),
+        trace_name=str(provenance.get("workflow_id") or DEFAULT_WORKFLOW),
         session_id=None if case is None else str(case),
         tenant_id=claim.scope.tenant_id,
     )

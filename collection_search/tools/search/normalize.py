@@ -22,6 +22,7 @@ MAX_TITLE_CHARS: Final = 300
 MAX_SNIPPET_CHARS: Final = 2_000
 MAX_LABEL_CHARS: Final = 200
 """Of a source, a date, a content type."""
+_FINITE: Final = (-sys.float_info.max, sys.float_info.max)
 
 
 class _Row(NamedTuple):
@@ -116,14 +117,16 @@ def _result(row: _Row, provider: str) -> SearchResult:
     if len(address) > MAX_URL_CHARS:
         raise InvalidUrlError(f"the URL is longer than {MAX_URL_CHARS} characters")
     url, content = normalize_url(address), _text(row.content) if row.content else None
-    content_type = _label(row.content_type)
+    content_type, score = _label(row.content_type), number_within(row.score, 0, 1)
+    is_own_scale = score is None and row.score is not None
     return SearchResult(
         url=url,
         title=_line(row.title, MAX_TITLE_CHARS)
         or excerpt(url.partition("://")[2].rstrip("/"), MAX_TITLE_CHARS),
         snippet=_line(row.snippet, MAX_SNIPPET_CHARS) or clean_snippet(excerpt(content or "")),
         source=_label(row.source) or provider,
-        score=number_within(row.score, -sys.float_info.max, sys.float_info.max),
+        score=score,
+        raw_score=number_within(row.score, *_FINITE) if is_own_scale else None,
         is_pdf=is_pdf(url, content_type),
         content=content,
         content_type=content_type,

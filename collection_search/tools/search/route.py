@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 LASTING: Final[frozenset[ErrorCode]] = frozenset({"invalidQuery"})
 """Failures that another provider would only repeat."""
+MIN_CALL_S: Final = 0.2
+"""With less time left no further provider is asked: it would be paid for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class SearchRoute:
     """Why the first one was chosen."""
     notices: Sequence[str] = ()
     """Notices for the user about the route."""
+    deadline_s: float = 60.0
+    """Time limit of one query over all providers."""
 
     async def recall(self, queries: Sequence[str], options: SearchOptions | None = None) -> None:
         """Look up the cached answers to several queries in one go, before they are searched."""
@@ -51,8 +56,13 @@ class SearchRoute:
         """
         routing: list[dict[str, Any]] = []
         first: WebSearchResponse | None = None
+        ends_at = time.monotonic() + self.deadline_s
         for worker in self.workers:
-            response = await worker.arun(query=query, context=context, options=options)
+            if first is not None and time.monotonic() > ends_at - MIN_CALL_S:
+                break
+            response = await worker.arun(
+                query=query, context=context, options=options, ends_at=ends_at
+            )
             routing.append(attempt_of(response))
             response.outcome.meta["notices"].extend(self.notices)
             if response.outcome.decision == "ok":
@@ -113,7 +123,7 @@ async def build_route(
         )
         for provider in providers
     ]
-    return SearchRoute(workers, providers[0].reason, notices)
+    return SearchRoute(workers, providers[0].reason, notices, settings.run_deadline_s)
 
 
 async def _cache(context: SearchContext, adapter: object, account: Account) -> SearchCache | None:

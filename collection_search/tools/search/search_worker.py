@@ -20,6 +20,7 @@ from ...planning.quality import rows_to_request
 from ...ports import TraceRef
 from ...ports.description import describe
 from ...ports.search_function import Asked
+from ...ports.tracing import DEFAULT_WORKFLOW
 from ...runtime.cancellation import ends_caller
 from ...runtime.failure_log import log_failure
 from ...runtime.metering import guarded
@@ -145,14 +146,18 @@ class WebSearchWorker:
         query: str,
         context: ToolContext | Mapping[str, Any],
         options: SearchOptions | None = None,
+        ends_at: float | None = None,
     ) -> WebSearchResponse:
-        """Return the same as `run`; cancelling it cancels the adapter's coroutine."""
+        """Return the same as `run`; cancelling it cancels the adapter's coroutine.
+
+        `ends_at` is a time of the worker's `timer` at which the call ends, before its own deadline.
+        """
         from ...runtime.concurrency import offload
 
         reads_settings = self._spans is None or self._metrics is None
         observers = await offload(self._observers) if reads_settings else self._observers()
         context = validate_context(context)
-        return await self._run(query, context, options, self._awaiting, observers)
+        return await self._run(query, context, options, self._awaiting, observers, ends_at=ends_at)
 
     async def recall(self, queries: Sequence[str], options: SearchOptions | None = None) -> None:
         """Look up the cached answers to several queries in one go, before they are searched."""
@@ -175,6 +180,8 @@ class WebSearchWorker:
         options: SearchOptions | None,
         caller: AdapterCaller,
         observers: _Observers,
+        *,
+        ends_at: float | None = None,
     ) -> WebSearchResponse:
         options, started = wanted(options), self._rules.timer()
         provider, guard = self._rules.provider, self._rules.guard
@@ -187,7 +194,9 @@ class WebSearchWorker:
             try:
                 asked = self._asked(query, options)
                 report.query = asked.query
-                await self._search(asked, report, caller, ends_at=started + self._deadline_s)
+                own_end = started + self._deadline_s
+                ends = own_end if ends_at is None else min(ends_at, own_end)
+                await self._search(asked, report, caller, ends_at=ends)
             except CollectionSearchError as error:
                 report.failure = Failure.of(error)
             except OutOfTimeError as error:
@@ -299,5 +308,6 @@ def _first_rows(answer: SearchAdapterResponse, asked: Asked) -> Iterator[Any]:
 
 
 def _trace(context: ToolContext) -> TraceRef:
-    scope = context.scope
-    return TraceRef(scope.trace_id, session_id=context.business.case_id, tenant_id=scope.tenant_id)
+    scope, business = context.scope, context.business
+    workflow = business.workflow_id or DEFAULT_WORKFLOW
+    return TraceRef(scope.trace_id, workflow, business.case_id, scope.tenant_id)

@@ -138,7 +138,18 @@ def test_source_falls_back_to_the_provider(source):
 @pytest.mark.parametrize("score", [None, "0.5", True, float("nan"), float("inf"), 10**400])
 def test_a_score_that_is_no_number_is_none(score):
     """Only finite numbers are scores."""
-    assert one(score=score).score is None
+    found = one(score=score)
+    assert (found.score, found.raw_score) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "score", "raw_score"),
+    [(0, 0.0, None), (1.0, 1.0, None), (17.5, None, 17.5), (-3, None, -3.0)],
+)
+def test_a_score_on_another_scale_is_kept_apart(given, score, raw_score):
+    """A score is comparable from 0 to 1; what the provider said is not lost."""
+    found = one(score=given)
+    assert (found.score, found.raw_score) == (score, raw_score)
 
 
 def test_endless_texts_are_cut():
