@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _OPEN: Final = (
     "is past its deadline and was not decided: the program that asked for it keeps its run, so"
-    " answer it there; or its run failed, and -v says why."
+    " answer it there, or end it by --reject; or its run failed, and -v says why."
 )
 _DECIDED: Final = (
     "is decided, but its run has not ended: it failed, and -v says why, or another process is at"

@@ -12,6 +12,7 @@ from ..runtime.concurrency import offload, run_blocking
 from ..tools.public_arguments import validate_arguments
 from ..tools.reviews import (
     describe_decided,
+    reject_without_run,
     require_gate,
     require_open_gate,
     settle_review,
@@ -19,7 +20,7 @@ from ..tools.reviews import (
 )
 from ..tools.served_runs import is_served
 from .collection_search import REVIEW_NAME, build_graph
-from .review_runs import ReviewRuns, result_of, waits_at
+from .review_runs import ReviewRuns, rejected_without_run, result_of, waits_at
 from .review_sweep import sweep_reviews
 from .validating_graph import validate_input
 
@@ -113,14 +114,21 @@ class CollectionReviewGraph:
 
         `decision` has the fields of `ReviewDecision`; the status `pending` leaves the gate open, or
         after the deadline has its policy applied. A run of `collection-search serve` goes on in
-        the server, and `left_to_server` says so. Raises InputError, and changes nothing, for an
-        unknown gate, a decision that is not valid, one after the deadline, a gate at which its run
-        does not wait any more, and a gate that was decided before: that is an AlreadyDecidedError,
-        whose message says by whom.
+        the server, and `left_to_server` says so. A rejection counts also where the run is not in
+        these checkpoints: a host's graph obeys it when it goes on.
+
+        Raises InputError, and changes nothing, for an unknown gate, a decision that is not valid,
+        one after the deadline, a gate at which its run does not wait any more, and a gate that was
+        decided before: that is an AlreadyDecidedError, whose message says by whom.
         """
         gate = await self.agate(gate_id)
         if await is_served(self.context, gate):
             return await self._leave_to_server(gate, decision, approver)
+        answer = validate_decision(gate, decision)
+        if answer.status == "rejected" and await self._is_without_run(gate):
+            store = await self._gate_store()
+            closed = await offload(reject_without_run, store, gate, answer, approver=approver)
+            return rejected_without_run(closed)
         decided = await self.asettle(gate_id, decision, approver=approver)
         if decided.state != "open":
             return await self._runs.finish(decided, on_event)
@@ -192,6 +200,10 @@ class CollectionReviewGraph:
         """
         return await sweep_reviews(self.context, self._checkpointer, resume)
 
+    async def _is_without_run(self, gate: Gate) -> bool:
+        """Return whether a gate of a program has no run here; those of LangGraph servers differ."""
+        return gate.host == "process" and await self._runs.find_state(gate) is None
+
     async def _require_state(self, gate: Gate) -> StateSnapshot:
         """Return the state of the gate's run. Raises InputError where it is not found here."""
         if (state := await self._runs.find_state(gate)) is not None:
@@ -200,6 +212,7 @@ class CollectionReviewGraph:
         raise InputError(
             f"The run of {gate.gate_id} is not in the checkpoints of this data folder. Answer it"
             " where it runs: on its LangGraph server, or in the program that started it."
+            + (" It can be rejected here as well." if gate.host == "process" else "")
         )
 
     async def _gate_store(self) -> GateStore:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NotRequired, cast
 from ..contracts.review import GATE_NODE, ReviewRequest
 from ..contracts.state import CollectionReviewOutput
 from ..nodes.review_candidates import asks_for
+from ..nodes.stage import add_entry
 from ..runtime.concurrency import offload
 from ..settings.adapter_factory import adapter_of
 from .collection_search import build_graph, output_of
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
 
     from ..context import SearchContext
-    from ..contracts.review import Gate
+    from ..contracts.review import Gate, Review
     from ..contracts.state import CollectionSearchState
 
     OnEvent = Callable[[Any], None]
@@ -131,6 +132,33 @@ def result_of(thread_id: str, state: StateSnapshot) -> ReviewResult:
     output: dict[str, Any] = dict(output_of(state.values, CollectionReviewOutput))
     request = next((interrupt.value for interrupt in state.interrupts), None)
     return {**output, "thread_id": thread_id, "request": request}  # type: ignore[typeddict-item]
+
+
+def rejected_without_run(gate: Gate) -> ReviewResult:
+    """Return the output for a rejected gate whose run is not in these checkpoints."""
+    return {
+        "outcome": "review_rejected",
+        "summary": "The review is rejected. Its run is not in the checkpoints of this data folder.",
+        "question": gate.question,
+        "strategy": {"queries": [], "fallback": False, "model": None, "error": None},
+        "search": {
+            "provider": "",
+            "provider_reason": "",
+            "queries": [],
+            "errors": [],
+            "routing": [],
+            "result_count": 0,
+            "notices": [],
+        },
+        "results": [],
+        "ingestion": None,
+        "flags": [],
+        "telemetry": add_entry(None, str(gate.trace_id), {"node_name": GATE_NODE, "cost_usd": 0.0}),
+        "review": cast("Review", gate.decision),
+        "coverage": None,
+        "thread_id": str(gate.thread_id),
+        "request": None,
+    }
 
 
 def _config(thread_id: str) -> RunnableConfig:

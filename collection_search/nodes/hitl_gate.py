@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.errors import GraphInterrupt
 from langgraph.types import interrupt
@@ -117,15 +117,6 @@ async def _decide(
 
     An answer that is there before the gate was asked is one to another gate, and is refused.
     """
-    run.emit(
-        {
-            "type": "review_requested",
-            "node": run.name,
-            "gate_id": gate.gate_id,
-            "candidate_count": len(gate.candidates),
-            "deadline": iso_time(gate.deadline),
-        }
-    )
     request = build_review_request(gate)
     model = decision_model(gate.candidates, is_asked=is_asked)
     user = approver_of(run.server)
@@ -137,6 +128,7 @@ async def _decide(
         except GraphInterrupt:
             if not is_asked:
                 await offload(gates.open, gate)
+            run.emit(_request_event(gate, run.name))
             raise
         now = await offload(gates.now)
         review = settle_review(gate, answer, approver=user, now=now)
@@ -144,3 +136,14 @@ async def _decide(
             decided = await offload(gates.decide, gate.tenant_id, gate.gate_id, review)
             is_used = review["decided_by"] == "person" or answer.status == "pending"
             return decided, is_used and decided.decision == review
+
+
+def _request_event(gate: Gate, node: str) -> dict[str, Any]:
+    """Return the event by which a host learns that the run waits at the gate."""
+    return {
+        "type": "review_requested",
+        "node": node,
+        "gate_id": gate.gate_id,
+        "candidate_count": len(gate.candidates),
+        "deadline": iso_time(gate.deadline),
+    }

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fastapi import HTTPException
 
@@ -13,7 +12,12 @@ from ..contracts.review import GATE_NODE
 from ..errors import AlreadyDecidedError, InputError
 from ..graphs.collection_review import CollectionReviewGraph
 from ..runtime.concurrency import offload
-from ..tools.reviews import describe_decided, is_repeated, settle_review, validate_decision
+from ..tools.reviews import (
+    describe_decided,
+    is_repeated,
+    reject_without_run,
+    validate_decision,
+)
 from .opened import context_of
 from .runs.views import view_run
 
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..context import SearchContext
-    from ..contracts.review import Gate, Review
+    from ..contracts.review import Gate
     from ..contracts.server_run import ServerRun
     from .access import Caller
     from .app_tasks import AppTasks
@@ -177,28 +181,12 @@ async def _decide_on_server(
     except MissingThreadError:
         if decision["status"] != "rejected":
             raise
-        return await _reject_without_run(gate, decision, caller, base)
+        store = (await context_of(base, caller).storage()).gates
+        answer = validate_decision(gate, decision)
+        await offload(reject_without_run, store, gate, answer, approver=caller.user)
+        return {"outcome": "review_rejected"}
     except NotWaitingError:
         store = (await context_of(base, caller).storage()).gates
         if not await offload(store.withdraw, gate.tenant_id, gate.gate_id):
             raise AlreadyDecidedError(f"The review {gate.gate_id} is decided already.") from None
         raise
-
-
-async def _reject_without_run(
-    gate: Gate, decision: Mapping[str, Any], caller: Caller, base: SearchContext
-) -> Mapping[str, Any]:
-    """Store the rejection of a gate whose run was not found, and close it.
-
-    It counts after the deadline too, whose policy nobody carries out. The thread may be on another
-    LangGraph server: its run obeys the stored decision. Raises AlreadyDecidedError.
-    """
-    store = (await context_of(base, caller).storage()).gates
-    answer = validate_decision(gate, decision)
-    timeless, now = replace(gate, policy="keep_pending"), await offload(store.now)
-    review = cast("Review", settle_review(timeless, answer, approver=caller.user, now=now))
-    decided = await offload(store.decide, gate.tenant_id, gate.gate_id, review)
-    if not decided.is_new_decision:
-        raise AlreadyDecidedError(describe_decided(decided))
-    await offload(store.close, gate.tenant_id, gate.gate_id)
-    return {"outcome": "review_rejected"}

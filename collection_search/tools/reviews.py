@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 from pydantic import (
     AfterValidator,
@@ -245,6 +246,23 @@ def _at_or_above(candidates: Iterable[ReviewCandidate], threshold: float) -> lis
         for one in candidates
         if one["embedding_rank_score"] >= threshold and not reason_against(one)
     ]
+
+
+def reject_without_run(
+    store: GateStore, gate: Gate, answer: ReviewDecision, *, approver: str | None
+) -> Gate:
+    """Store the rejection of a gate whose run is not found, and close the gate. Blocks.
+
+    It counts after the deadline too, whose policy nobody carries out. Where the run is in other
+    checkpoints, it obeys the stored decision. Raises AlreadyDecidedError.
+    """
+    timeless = replace(gate, policy="keep_pending")
+    review = cast("Review", settle_review(timeless, answer, approver=approver, now=store.now()))
+    decided = store.decide(gate.tenant_id, gate.gate_id, review)
+    if not decided.is_new_decision:
+        raise AlreadyDecidedError(describe_decided(decided))
+    store.close(gate.tenant_id, gate.gate_id)
+    return replace(decided, state="closed")
 
 
 def require_gate(store: GateStore, tenant_id: str, gate_id: str) -> Gate:

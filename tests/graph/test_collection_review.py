@@ -367,6 +367,35 @@ async def test_a_sweep_leaves_other_hosts_alone(world: ReviewWorld) -> None:
         )
 
 
+async def test_a_review_of_another_host_can_be_rejected(world: ReviewWorld) -> None:
+    """It leaves the list, also where its thread is gone for ever; a run that goes on obeys."""
+    thread = thread_of(world)
+    await thread.start()
+    world.clock.advance(DAY_S + 1)
+    (gate,) = world.store.gates.gates("local")
+    output = await world.facade().adecide(gate.gate_id, {"status": "rejected"}, approver="ada")
+    assert (output["outcome"], output["request"]) == ("review_rejected", None)
+    assert output["review"] is not None
+    assert world.store.gates.gates("local", state="open") == []
+    with pytest.raises(AlreadyDecidedError, match="ada"):
+        await world.facade().adecide(gate.gate_id, {"status": "rejected"})
+    ended = await thread.answer(status="approved")
+    assert ended.value["outcome"] == "review_rejected"
+    assert world.trigger.requests == []
+
+
+async def test_a_review_is_announced_when_its_run_waits(world: ReviewWorld) -> None:
+    """Not when it is answered: a host that tells a person would tell him twice."""
+    thread = thread_of(world)
+    told = []
+    for given in (INPUT, Command(resume={"status": "approved"})):
+        stream = thread.graph.astream(
+            given, thread.config, context=world.context, stream_mode="custom", durability="sync"
+        )
+        told.append([event["type"] async for event in stream])
+    assert [types.count("review_requested") for types in told] == [1, 0]
+
+
 async def test_a_sweep_closes_decided_reviews_of_other_hosts(world: ReviewWorld) -> None:
     """A week after the decision; they would be looked up by every sweep for ever."""
     thread = thread_of(world)
