@@ -174,7 +174,10 @@ class QuestionRecord(BaseModel):
     quality_mode: str = "standard"
     max_candidates: int = 20
     provider: str | None = None
-    """None: the one that the settings choose."""
+    """The provider that it was asked of. None: an earlier version stored it, and the settings
+    choose."""
+    is_provider_live: bool = False
+    """Whether that was an object of the program that asked: no name makes it again."""
     auto_ingest_top_k: int | None = None
     auto_ingest_min_score: float | None = None
     queries: list[str] = Field(default_factory=list)

@@ -12,7 +12,7 @@ from ..contracts.refresh_report import (
     PutOffPage,
     RefreshReport,
 )
-from ..errors import CollectionSearchError, InputError
+from ..errors import CollectionSearchError, ConfigError, InputError
 from ..ports.collections import require_collection
 from ..runtime.concurrency import blocking, offload
 from ..settings.collection_embedder import restore_embedder
@@ -180,11 +180,9 @@ async def _ask_again(
     record: QuestionRecord, context: SearchContext, collection: str
 ) -> tuple[AskedAgain, str | None]:
     """Ask a question as before; return how it ended and the ticket of its pages."""
-    if context.provider is None and record.provider is not None:
-        context = context.model_copy(update={"provider": record.provider})
     shown = shown_record(record).question
     try:
-        output = await _run(record, context, collection)
+        output = await _run(record, _with_provider(context, record), collection)
     except CollectionSearchError as error:
         cause = redact(str(error))
         return AskedAgain(question=shown, outcome="failed", error=cause), None
@@ -202,6 +200,21 @@ async def _ask_again(
         unreviewed=_unreviewed(record, context.page_choice, output),
     )
     return asked, receipt.get("ticket")
+
+
+def _with_provider(context: SearchContext, record: QuestionRecord) -> SearchContext:
+    """Return the context with the question's own provider, unless the context names one.
+
+    Raises ConfigError where that was an object.
+    """
+    if context.provider is not None or record.provider is None:
+        return context
+    if record.is_provider_live:
+        raise ConfigError(
+            f"The question was asked of {record.provider!r}, an object of the program that asked."
+            " Refresh it there with the same object as `provider`, or name another provider."
+        )
+    return context.model_copy(update={"provider": record.provider})
 
 
 async def _run(record: QuestionRecord, context: SearchContext, collection: str) -> Any:

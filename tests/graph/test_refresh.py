@@ -18,8 +18,14 @@ from collection_search.contracts.ingestion import PageDone
 from collection_search.contracts.search import ProviderSearchResult
 from collection_search.errors import InputError, ModelError, SearchProviderUnavailable
 from collection_search.runtime.concurrency import run_blocking
-from collection_search.testing import ScriptedAdapter, ScriptedEmbedder
+from collection_search.testing import (
+    ProviderServer,
+    RecordingTrigger,
+    ScriptedAdapter,
+    ScriptedEmbedder,
+)
 from collection_search.testing.hostile_site.stand_in_pages import CHALLENGES, SCRIPTED
+from collection_search.testing.providers.wire import KEY
 from collection_search.text.urls import url_key
 from collection_search.tools.ingest import engine_for
 from collection_search.tools.portable.files import export_file, import_file
@@ -47,6 +53,41 @@ def test_a_text_that_is_found_and_not_taken_was_not_looked_at(settings: Settings
     again = context.model_copy(update={"provider": ScriptedAdapter(pages)})
     report = refresh("tea", context=again)
     assert (report.new, report.not_looked_at) == ([told("b").url], [told("a").url])
+
+
+def test_a_question_of_an_object_is_asked_of_no_other_provider(settings: Settings) -> None:
+    """A collection of the house's own pages is not filled from the web."""
+    context = filled(settings, [told("a")])
+    elsewhere = context.model_copy(update={"provider": None})
+    report = refresh("tea", context=elsewhere)
+    assert (report.new, report.not_looked_at) == ([], [told("a").url])
+    assert "an object of the program that asked" in str(report.questions[0].error)
+    named = refresh("tea", context=context.model_copy(update={"provider": ScriptedAdapter([])}))
+    assert named.questions[0].error is None
+
+
+def test_a_question_is_asked_of_the_provider_that_the_settings_chose(tmp_path: Path) -> None:
+    """Also when they choose another one since."""
+    with ProviderServer("tavily") as tavily, ProviderServer("brave") as brave:
+        providers = {
+            name: {"api_key": KEY, "base_url": server.base_url}
+            for name, server in (("tavily", tavily), ("brave", brave))
+        }
+
+        def context(name: str) -> SearchContext:
+            settings = Settings(home=tmp_path, providers=providers, default_provider=name)
+            return SearchContext(settings=settings, trigger=RecordingTrigger(), store=store)
+
+        store = SQLiteStore(tmp_path / "collections.db")
+        given = {**INPUT, "question": "asyncio", "auto_ingest": True, "auto_ingest_min_score": 0}
+        CollectionSearchGraph(context("tavily")).run(given)
+        scope = TenantScope("local", INPUT["collection_scope"])
+        (record,) = store.collections.questions(scope)
+        assert (record.provider, record.is_provider_live) == ("tavily", False)
+        tavily.fail("plan_used_up")
+        (again,) = refresh(scope.collection, context=context("brave")).questions
+        assert again.outcome == "search_failed"
+        assert brave.requests == []
 
 
 def test_a_deletion_brings_no_worse_pages(settings: Settings) -> None:

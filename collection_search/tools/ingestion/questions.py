@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...contracts.collection import LastCoverage
 from ...contracts.page_choice import PageChoice
+from ...ports.description import describe
 from ...runtime.concurrency import offload
 from ...runtime.failure_log import log_failure
+from ...settings.provider_choice import choose_provider
 from ...text.question_mask import QuestionMask
 
 if TYPE_CHECKING:
@@ -35,10 +37,9 @@ async def record_question(
     """
     if context.trigger is not None and context.store is None:
         return
-    provider = context.provider if isinstance(context.provider, str) else None
     try:
         store = await context.storage()
-        asked = record.model_copy(update={"provider": provider})
+        asked = record.model_copy(update=await _asked_of(context))
         began = context.page_choice.asked_at
         if began is None:
             await offload(store.collections.remember_question, scope, asked)
@@ -46,6 +47,20 @@ async def record_question(
             await offload(store.collections.refresh_question, scope, asked, asked_at=began)
     except Exception as error:  # noqa: BLE001 - it is logged
         log_failure(logger, "the question could not be remembered", error)
+
+
+async def _asked_of(context: SearchContext) -> dict[str, Any]:
+    """Return the provider as a record has it, so that a refresh asks no other one.
+
+    What is replayed from a file was asked of nobody now.
+    """
+    given = context.provider
+    if given is None and context.cassette is None:
+        given, _ = await choose_provider(context.using(), None)
+    if given is None or isinstance(given, str):
+        return {"provider": given, "is_provider_live": False}
+    adapter = (await context.search_provider()).adapter
+    return {"provider": describe(adapter).info.name, "is_provider_live": True}
 
 
 async def record_review(context: SearchContext, scope: TenantScope, question: str) -> None:
