@@ -32,7 +32,6 @@ from .settings import registry
 from .settings.adapter_factory import (
     access_of,
     adapter_of,
-    class_of,
     is_counted,
     is_traced,
     provider_guard,
@@ -40,7 +39,8 @@ from .settings.adapter_factory import (
 from .settings.ensemble import ensemble_of, refuse_ensemble_alone
 from .settings.page_rules import under_rules
 from .settings.process_defaults import process_settings
-from .settings.provider_choice import SearchProvider, choose_provider, is_configured
+from .settings.provider_choice import SearchProvider, choose_provider
+from .settings.provider_fallbacks import with_fallbacks
 from .settings.remote_caller import restrict_remote_caller
 from .settings.run_choices import RunChoices
 
@@ -95,26 +95,14 @@ class SearchContext(RunChoices):
     async def search_providers(self) -> tuple[list[SearchProvider], list[str]]:
         """Return the search adapters in the order of their use, with notices.
 
-        A fallback is among them only if it is switched on and usable; a notice says what it lacks.
+        Fallbacks are among them only if they are switched on and usable: see `with_fallbacks`.
         Raises ConfigError, also for an unknown fallback.
         """
         first = await self.search_provider()
-        settings = self.using()
-        name = settings.fallback_provider
-        info = describe(first.adapter).info
-        is_allowed = settings.use_fallback and self.cassette is None and info.source is not None
-        if not is_allowed or name == info.name:
+        settings, source = self.using(), describe(first.adapter).info.source
+        if not settings.use_fallback or self.cassette is not None or source is None:
             return [first], []
-        unusable = f"The fallback provider {name} cannot be used."
-        try:
-            second = await adapter_of(settings, "search", name, self.http_client)
-        except ConfigError as error:
-            await offload(class_of, settings, "search", name.partition(":")[0])  # is it known?
-            return [first], [f"{unusable} {error}"]
-        variable = describe(second).info.key_variable
-        if variable and not is_configured(settings, name):  # without a key it is only a trial
-            return [first], [f"{unusable} Set {variable}."]
-        return [first, SearchProvider(second, "the fallback_provider of the settings")], []
+        return await with_fallbacks(settings, first, self.http_client)
 
     async def guard(self, adapter: object) -> ProviderGuard | None:
         """Return the limits of this adapter's provider; None where it has none."""

@@ -50,7 +50,8 @@ def doctor(
     if as_json:
         chosen = {"name": found.provider, "reason": found.reason}
         parts = [finding.as_json() for finding in found.findings]
-        screen.json({"ok": found.is_well, "provider": chosen, "parts": parts})
+        notices = list(found.notices)
+        screen.json({"ok": found.is_well, "provider": chosen, "notices": notices, "parts": parts})
     else:
         _show(found, screen, shows_all=show_all or provider is not None)
     raise typer.Exit(ExitCode.DONE if found.is_well else ExitCode.PROVIDER_FAILED)
@@ -58,6 +59,8 @@ def doctor(
 
 def _show(found: Diagnosis, screen: Screen, *, shows_all: bool) -> None:
     _tell(f"A run searches with {found.provider or 'nothing'} ({found.reason}).", screen)
+    for notice in found.notices:
+        _tell(f"Note: {notice}", screen)
     off = [finding for finding in found.findings if finding.state == "off"]
     set_up = [finding for finding in found.findings if finding.state != "off"]
     for finding in [*set_up, *off] if shows_all else set_up:

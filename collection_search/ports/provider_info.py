@@ -27,6 +27,9 @@ class ProviderInfo:
     fallback and cached answers need it."""
     cache_identity: str | None = None
     """The identity for cached answers, if they depend on more; by default `source`."""
+    index: str | None = None
+    """The index that is searched, such as `Google`; None: several, or not stated. Providers with
+    an equal one find the same pages."""
     page_size: int | None = None
     """Rows of one billed request."""
     key_variable: str | None = None

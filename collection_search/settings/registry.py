@@ -104,6 +104,8 @@ JSON_API: Final = "json_api"
 """Adapter of the JSON endpoints that the settings describe, each under a name of its own."""
 UNNAMED: Final = frozenset({"langchain", JSON_API})
 """Adapters that are not for use by name; `langchain` is for live objects and vendors' packages."""
+OTHER_KEYS: Final = frozenset({"embeddings", "langfuse", "openai"})
+"""Names under which keys are given that belong to no search provider."""
 OF_LANGCHAIN: Final[frozenset[Group]] = frozenset({"models", "embeddings"})
 """Groups to which LangChain's packages of many vendors belong."""
 _EXAMPLES: Final[dict[Group, tuple[str, str]]] = {

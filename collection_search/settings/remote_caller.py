@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from ..errors import ConfigError
 from ..text.problems import suggest
 from .ensemble import split_names
-from .provider_choice import is_configured
+from .provider_needs import is_configured, touched_names
 
 if TYPE_CHECKING:
     from . import Settings
@@ -31,8 +31,7 @@ class RemoteChoice(Protocol):
 
 def remote_choices(settings: Settings) -> dict[str, list[str]]:
     """Return the names that a remote caller may choose, by field: the operator's own one first."""
-    named = sorted({*settings.providers, *settings.stored_keys})
-    providers = [name for name in named if is_configured(settings, name)]
+    providers = [name for name in touched_names(settings) if is_configured(settings, name)]
     choices: dict[str, list[str | None]] = {
         "provider": [settings.provider, "auto", settings.default_provider, *providers, "offline"],
         "model": [settings.model],

@@ -100,6 +100,18 @@ def vendor_part(variable: str) -> tuple[str, str] | None:
     return None
 
 
+def variable_for(provider: str, part: str) -> str:
+    """Return the variable that sets a part of a provider's access; the inverse of `vendor_part`.
+
+    >>> variable_for("tavily", "api_key"), variable_for("searxng", "base_url")
+    ('TAVILY_API_KEY', 'SEARXNG_URL')
+    """
+    for variable, named in _PARTS.items():
+        if named == (provider, part):
+            return variable
+    return f"{provider}_{part}".upper()
+
+
 class VendorVariables(PydanticBaseSettingsSource):
     """A source of `<PROVIDER>_API_KEY` and the like for every provider, also of third parties."""
 

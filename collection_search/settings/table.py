@@ -120,7 +120,9 @@ class SettingsTable(ServerTable, RankingTable, PriceTable):
         description="Ask the fallback_provider when the first one fails; it may send a bill too.",
     )
     fallback_provider: str = Field(
-        default="brave", description="Provider that use_fallback asks, if it is configured."
+        default="brave",
+        description="Providers that use_fallback asks, if they are configured, separated by spaces:"
+        " each one where those before it failed.",
     )
     search_purpose: bool = Field(
         default=True,

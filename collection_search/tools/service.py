@@ -44,10 +44,10 @@ class WebSearchService:
 
     Content that the provider does not deliver is fetched, by `reader` where one is given. Without
     `initialize` it uses environment, settings file and keyring: the setting `provider`, else
-    `default_provider`, else the first provider with a key (Tavily before the others), else the
-    documentation on this machine. The fallback provider is asked only when the settings switch it
-    on (`use_fallback`) and its own key is set. `http_client` makes the calls to providers in place
-    of the package's own session.
+    `default_provider`, else the first provider that is configured (Tavily before the others), else
+    the documentation on this machine. The fallback providers are asked only when the settings
+    switch them on (`use_fallback`) and their own keys are set. `http_client` makes the calls to
+    providers in place of the package's own session.
     """
 
     def __init__(

@@ -119,6 +119,18 @@ def test_json(doctor: Invoke, tavily: ProviderServer) -> None:
     }
 
 
+def test_notices_of_the_fallbacks(doctor: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They stand below the choice, and are a list for programs."""
+    monkeypatch.setenv("COLLECTION_SEARCH_PROVIDER", "wikipedia")
+    monkeypatch.setenv("WIKIPEDIA_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("COLLECTION_SEARCH_USE_FALLBACK", "true")
+    monkeypatch.setenv("COLLECTION_SEARCH_FALLBACK_PROVIDER", "brave serper")
+    lines = doctor().out.splitlines()
+    assert lines[1].startswith("Note: The fallback provider brave cannot be used.")
+    assert lines[2].startswith("Note: The fallback provider serper cannot be used.")
+    assert len(doctor("--json").json["notices"]) == 2
+
+
 def test_json_of_a_failure(
     doctor: Invoke, tavily: ProviderServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

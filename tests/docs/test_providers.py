@@ -58,6 +58,18 @@ def test_the_results_of_a_request_are_those_of_the_code(name: str):
     assert row(name)[2] == ("any" if size is None else str(size))
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_index_is_that_of_the_code(name: str):
+    """Google's by its name, an own one by that of the provider, others without one."""
+    told, index = row(name)[1], load_adapter("search", name).info.index
+    if told == "Google":
+        assert index == "Google"
+    elif told in {"own", "scholarly works"}:
+        assert index.casefold() == name
+    else:
+        assert index is None
+
+
 def test_an_end_is_told():
     """With its day."""
     for name in NAMES:

@@ -77,3 +77,44 @@ def test_the_deadline_is_that_of_both(tmp_path: Path, servers: dict[str, Provide
     assert result["outcome"] == "search_failed"
     assert servers["tavily"].requests
     assert servers["brave"].requests == []
+
+
+@pytest.fixture
+def further() -> Iterator[dict[str, ProviderServer]]:
+    with ProviderServer("serper") as serper, ProviderServer("serpapi") as serpapi:
+        yield {"serper": serper, "serpapi": serpapi}
+
+
+def test_several_are_asked_in_order(
+    tmp_path: Path, servers: dict[str, ProviderServer], further: dict[str, ProviderServer]
+) -> None:
+    """Each where those before it failed, and the one behind the answer not at all."""
+    servers["tavily"].fail("plan_used_up")
+    further["serper"].fail("key_refused")
+    order = {"use_fallback": True, "fallback_provider": "serper brave serpapi"}
+    result = run(tmp_path, servers | further, **order)
+    search = result["search"]
+    assert search["provider"] == "brave"
+    assert "since tavily and serper failed" in search["provider_reason"]
+    assert not further["serpapi"].requests
+    (query, *_) = result["strategy"]["queries"]
+    asked = [step["provider"] for step in search["routing"] if step["query"] == query]
+    assert asked == ["tavily", "serper", "brave"]
+    told = [each for each in search["notices"] if "brave was asked" in each]
+    assert all("tavily and serper failed" in each and "Then serper: " in each for each in told)
+    assert told
+    assert [each for each in search["notices"] if "same index as serper (Google)" in each]
+
+
+def test_all_failures_are_told(
+    tmp_path: Path, servers: dict[str, ProviderServer], further: dict[str, ProviderServer]
+) -> None:
+    """In the order in which they were asked."""
+    servers["tavily"].fail("plan_used_up")
+    servers["brave"].fail("unauthorized")
+    further["serper"].fail("key_refused")
+    order = {"use_fallback": True, "fallback_provider": "brave serper"}
+    result = run(tmp_path, servers | further, **order)
+    assert result["outcome"] == "search_failed"
+    for error in result["search"]["errors"]:
+        assert error["message"].index("Then brave: ") < error["message"].index("Then serper: ")

@@ -9,12 +9,15 @@ import pytest
 
 from collection_search.context import SearchContext
 from collection_search.errors import ConfigError
-from collection_search.settings.remote_caller import approver_of, restrict_remote_caller
+from collection_search.settings import Settings
+from collection_search.settings.remote_caller import (
+    approver_of,
+    remote_choices,
+    restrict_remote_caller,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from collection_search.settings import Settings
 
 OURS = {"identity": "acme/ann", "tenant": "acme", "user": "ann", "is_authenticated": True}
 LOCAL = {"identity": "local", "is_authenticated": False}
@@ -49,3 +52,13 @@ def test_a_user_without_an_identity_has_no_tenant(settings: Settings, identity: 
     server = SimpleNamespace(user=SimpleNamespace(identity=identity))
     with pytest.raises(ConfigError, match="no identity"):
         restrict_remote_caller(SearchContext(), server, settings)
+
+
+def test_half_a_provider_is_no_choice_of_a_remote_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run with it would fail; nor are keys of models and of tracing providers."""
+    for variable in ("GOOGLE_API_KEY", "SEARXNG_API_KEY", "OPENAI_API_KEY", "LANGCHAIN_API_KEY"):
+        monkeypatch.setenv(variable, "x")
+    assert remote_choices(Settings.load())["provider"] == ["auto", "offline"]
+    monkeypatch.setenv("GOOGLE_SEARCH_ENGINE_ID", "x")
+    monkeypatch.setenv("SEARXNG_URL", "http://x:1")
+    assert remote_choices(Settings.load())["provider"] == ["auto", "google", "searxng", "offline"]

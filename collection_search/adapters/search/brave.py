@@ -38,6 +38,7 @@ class BraveSearch(HttpSearch):
 
     provider_name = "brave"
     title = "Brave Search"
+    index = "Brave"
     key_variable = "BRAVE_API_KEY"
     address_variable = "BRAVE_BASE_URL"
     needs_key = True

@@ -30,6 +30,7 @@ class ExaSearch(HttpSearch):
 
     provider_name = "exa"
     title = "Exa"
+    index = "Exa"
     key_variable = "EXA_API_KEY"
     address_variable = "EXA_BASE_URL"
     needs_key = True

@@ -45,6 +45,7 @@ class GoogleSearchAdapter(HttpSearch):
 
     provider_name = "google"
     title = "Google Custom Search"
+    index = "Google"
     key_variable = "GOOGLE_API_KEY"
     address_variable = "GOOGLE_BASE_URL"
     needs_key = True

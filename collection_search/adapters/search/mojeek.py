@@ -25,6 +25,7 @@ class MojeekSearch(HttpSearch):
 
     provider_name = "mojeek"
     title = "Mojeek"
+    index = "Mojeek"
     key_variable = "MOJEEK_API_KEY"
     address_variable = "MOJEEK_BASE_URL"
     needs_key = True

@@ -59,6 +59,7 @@ class OpenAlexSearch(HttpSearch):
 
     provider_name = "openalex"
     title = "OpenAlex"
+    index = "OpenAlex"
     key_variable = "OPENALEX_API_KEY"
     without_key = (
         "about 100 searches a day; a contact address is good manners there"

@@ -28,6 +28,7 @@ class PerplexitySearch(HttpSearch):
 
     provider_name = "perplexity"
     title = "Perplexity"
+    index = "Perplexity"
     key_variable = "PERPLEXITY_API_KEY"
     address_variable = "PERPLEXITY_BASE_URL"
     needs_key = True

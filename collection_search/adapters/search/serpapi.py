@@ -27,6 +27,7 @@ class SerpApiSearch(HttpSearch):
 
     provider_name = "serpapi"
     title = "SerpApi"
+    index = "Google"
     key_variable = "SERPAPI_API_KEY"
     address_variable = "SERPAPI_BASE_URL"
     needs_key = True

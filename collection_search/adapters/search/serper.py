@@ -20,6 +20,7 @@ class SerperSearch(HttpSearch):
 
     provider_name = "serper"
     title = "Serper"
+    index = "Google"
     key_variable = "SERPER_API_KEY"
     address_variable = "SERPER_BASE_URL"
     needs_key = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from ...contracts.health import Health
 from ...contracts.options import NO_OPTIONS, SearchOptions
@@ -81,6 +81,7 @@ class WikipediaSearch(HttpSearch):
         http_client: AsyncClient | None = None,
     ) -> None:
         super().__init__(base_url=base_url, timeout=timeout, today=today, http_client=http_client)
+        self.index = urlsplit(self.base_url).hostname  # each wiki has its own
 
     @classmethod
     def from_settings(

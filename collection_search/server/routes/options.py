@@ -13,7 +13,8 @@ from ...errors import ConfigError
 from ...ports.description import read_info
 from ...runtime.concurrency import offload
 from ...settings.adapter_factory import class_of, search_providers
-from ...settings.provider_choice import choose_provider, is_configured
+from ...settings.provider_choice import choose_provider
+from ...settings.provider_needs import is_configured, join_names, missing_variables
 from ...settings.registry import UNNAMED
 from ..access import Viewer, is_operator
 from ..runs.current import Runs  # noqa: TC001
@@ -96,9 +97,9 @@ def _provider(settings: Settings, name: str, default: str) -> dict[str, Any]:
         return {**shown, "configured": False, "note": told}
     is_usable = name in {"offline", settings.provider, settings.default_provider}
     is_usable = is_usable or is_configured(settings, name)
-    to_set = info.key_variable or info.address_variable
     notes = [info.sunset(utc_today()) or "", info.without_key]
     if not is_usable:
-        notes.append(f"Set {to_set}." if to_set else f"Set {name} as provider.")
+        missing = missing_variables(settings, name, info)
+        notes.append(f"Set {join_names(missing)}." if missing else f"Set {name} as provider.")
     note = " ".join(filter(None, notes))
     return {**shown, "title": info.title or name, "configured": is_usable, "note": note}

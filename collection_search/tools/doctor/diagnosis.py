@@ -56,6 +56,8 @@ class Diagnosis:
     provider: str
     """The provider of a run; blank where it is not known."""
     reason: str
+    notices: Sequence[str] = ()
+    """What a run would say of its fallbacks."""
 
     @property
     def is_well(self) -> bool:
@@ -105,11 +107,11 @@ async def diagnose(
             checks.append(check_browser(settings, limit_s=BROWSER_LIMIT_S))
         if (entry := settings.web_search) is not None:
             checks.append(check_web_search(context, entry, **how))
-    found, (chosen, reason) = await asyncio.gather(
-        asyncio.gather(*checks), _chosen(settings, limit_s)
+    found, (chosen, reason), notices = await asyncio.gather(
+        asyncio.gather(*checks), _chosen(settings, limit_s), _notices(context, limit_s)
     )
     told = [replace(one, chosen=(one.part, one.name) == ("search", chosen)) for one in found]
-    return Diagnosis(told, chosen, reason)
+    return Diagnosis(told, chosen, reason, notices)
 
 
 def _providers(settings: Settings) -> list[str]:
@@ -128,3 +130,15 @@ async def _chosen(settings: Settings, limit_s: float) -> tuple[str, str]:
         return "", f"the choice took longer than {limit_s:g} s"
     except Exception as error:  # noqa: BLE001 - the adapter may be a third party's
         return "", f"the default_provider {settings.default_provider} fails: {type(error).__name__}"
+
+
+async def _notices(context: SearchContext, limit_s: float) -> list[str]:
+    """Return the notices of the fallbacks, as in a run; none where the choice itself fails."""
+    if not context.using().use_fallback:
+        return []
+    try:
+        async with asyncio.timeout(limit_s):
+            _, notices = await context.search_providers()
+    except Exception:  # noqa: BLE001 - the checks tell it; an adapter may be a third party's
+        return []
+    return notices

@@ -23,6 +23,7 @@ from ...ports.description import describe, find_misspelt, read_info
 from ...settings import registry
 from ...settings.adapter_factory import access_of, class_of, make_adapter, quota_left
 from ...settings.key_sources import find_key
+from ...settings.provider_needs import is_configured, join_names, missing_variables
 from .finding import Finding, KeyState, ListPrice, failed_finding, uncontacted
 from .run_check import mark_no_extra, run_check
 
@@ -82,7 +83,9 @@ async def check_provider(
     )
     causes = list(_causes(settings, name, info))
     if not causes and not asked:
-        return _with_misspelt(await _unused(settings, _off(finding, vendor), info), vendor)
+        return _with_misspelt(
+            await _unused(settings, _off(settings, finding, vendor), info), vendor
+        )
     finding = replace(finding, configured_by=", ".join(causes) or None)
     all_s = limit_s + (spender.limit_s if spender else 0.0)
     look = _offline(settings, finding) if vendor_name == "offline" else None
@@ -96,21 +99,22 @@ async def check_provider(
 
 
 def _causes(settings: Settings, name: str, info: ProviderInfo) -> Iterator[str]:
-    """Yield the configuration of a provider; an address is enough where no key is needed."""
+    """Yield the configuration of a provider, if it is complete."""
     if name in (settings.provider, settings.default_provider):
         yield "its name in the settings"
     if name == "offline":
         yield "default"
+    if not is_configured(settings, name):  # a key of Google's may be for another service
+        return
     key, access = find_key(settings, name), settings.providers.get(name)
-    is_half = name == "google" and not (access and access.search_engine_id)
-    if key and not is_half:  # the key may be for another service of Google
+    if key:
         yield key.where
     if access and access.base_url and not info.needs_key:
         variable = _address_variable(info, name)
         yield variable if variable in os.environ else "an address in the settings"
 
 
-def _off(finding: Finding, vendor: Any) -> Finding:
+def _off(settings: Settings, finding: Finding, vendor: Any) -> Finding:
     """Return the finding of a provider that is not configured, with the next step."""
     name, info = finding.name, read_info(vendor)
     key = info.key_variable
@@ -119,8 +123,11 @@ def _off(finding: Finding, vendor: Any) -> Finding:
     if not key:
         state: KeyState | None = None if key is None else "not needed"
         return replace(finding, key=state, next_step=f"Use it with: --provider {name}")
-    if not info.needs_key and info.default_address == "":
-        return replace(finding, next_step=f"Set {_address_variable(info, name)}.")
+    missing = missing_variables(settings, name, info)
+    if missing and key not in missing:
+        step = f"Set {join_names(missing)}"
+        end = f", or take another one: it ends on {finding.ends_on}" if finding.ends_on else ""
+        return replace(finding, next_step=f"{step}{end}.")
     if finding.ends_on:
         return replace(finding, next_step=f"Take another one: it ends on {finding.ends_on}.")
     to_set = f"{key}, or run: collection-search keys set {name}"
@@ -177,7 +184,7 @@ async def _examined(
     except MissingExtraError as error:
         return mark_no_extra(finding, error)
     except ConfigError as error:
-        off = _off(finding, vendor)
+        off = _off(settings, finding, vendor)
         if off.key == "not needed":
             return failed_finding(finding, str(error))
         return failed_finding(finding, str(error), off.next_step, key="missing")

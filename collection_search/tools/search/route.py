@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...planning.quality import rows_to_request
 from ...ports.description import describe
+from ...settings.provider_needs import join_names
 from .cache import SearchCache
 from .search_worker import WebSearchWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ...context import SearchContext
     from ...contracts.options import SearchOptions
@@ -86,7 +87,7 @@ async def build_route(
     account: Account,
     reads_pages: bool = False,
 ) -> SearchRoute:
-    """Return the route of a run's searches: its provider and, when switched on, the fallback.
+    """Return the route of a run's searches: its provider and, when switched on, the fallbacks.
 
     With `reads_pages` texts that are wanted and not delivered are fetched. With `returns_spare`
     results beyond `max_results` that came with them are returned, too. Raises ConfigError when
@@ -155,11 +156,13 @@ def _routed(response: WebSearchResponse, routing: list[dict[str, Any]]) -> WebSe
     meta = response.outcome.meta
     meta["routing"] = routing
     if response.outcome.decision == "ok":
+        *failed, _ = routing
+        told = [first["message"], *(f"Then {_message(one)}" for one in failed[1:])]
         meta["notices"].append(
-            f"{first['provider']} failed, so {meta['provider']} was asked. {first['message']}"
+            f"{_names(failed)} failed, so {meta['provider']} was asked. {' '.join(told)}"
         )
     else:
-        further = [f"Then {one['provider']}: {one['message']}" for one in others]
+        further = [f"Then {_message(one)}" for one in others]
         meta["error"]["message"] = " ".join([meta["error"]["message"], *further])
     return response
 
@@ -169,4 +172,12 @@ def reason_of(response: WebSearchResponse, reason: str) -> str:
     routing = response.outcome.meta.get("routing", ())
     if not routing or response.outcome.decision == "error":
         return reason
-    return f"the fallback_provider of the settings, since {routing[0]['provider']} failed"
+    return f"the fallback_provider of the settings, since {_names(routing[:-1])} failed"
+
+
+def _names(attempts: Sequence[Mapping[str, Any]]) -> str:
+    return join_names([one["provider"] for one in attempts])
+
+
+def _message(attempt: Mapping[str, Any]) -> str:
+    return f"{attempt['provider']}: {attempt['message']}"

@@ -322,11 +322,14 @@ def test_its_name_is_everywhere(tmp_path):
     assert provider_guard(settings, adapter) is provider_guard(settings, other)
 
 
-async def test_auto_does_not_choose_it(tmp_path):
-    """Only by its name, as `default_provider` too."""
+async def test_auto_chooses_it_where_nothing_else_is_configured(tmp_path):
+    """Any vendor with a key comes before it, and a name before all."""
     settings = settings_of(tmp_path)
-    assert (await choose_provider(settings)).name == "offline"
-    named = settings.model_copy(update={"default_provider": "intranet"})
+    assert (await choose_provider(settings)).name == "intranet"
+    keyed = {**settings.providers, "mojeek": {"api_key": KEY}}
+    keyed = Settings(home=tmp_path, providers=keyed)
+    assert (await choose_provider(keyed)).name == "mojeek"
+    named = keyed.model_copy(update={"default_provider": "intranet"})
     assert (await choose_provider(named)).name == "intranet"
 
 

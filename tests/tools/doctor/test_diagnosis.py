@@ -335,8 +335,36 @@ async def test_a_key_of_google_for_other_purposes_is_no_failure(
     """Many have one for its models: without a search engine's id nothing is configured."""
     monkeypatch.setenv("GOOGLE_API_KEY", WRONG)
     found = await diagnosed()
-    assert part(found, "google").state == "off"
+    google = part(found, "google")
+    assert google.state == "off"
+    assert google.next_step.startswith("Set GOOGLE_SEARCH_ENGINE_ID, or take another one")
     assert found.is_well
+
+
+async def test_an_address_is_asked_for_where_it_is_what_is_missing() -> None:
+    """A key for the proxy in front of SearXNG does not say where it is."""
+    found = await diagnosed(providers={"searxng": {"api_key": WRONG}})
+    searxng = part(found, "searxng")
+    assert (searxng.state, searxng.next_step) == ("off", "Set SEARXNG_URL.")
+    assert "searxng lacks SEARXNG_URL" in found.reason
+
+
+async def test_the_fallbacks_notices_are_those_of_a_run() -> None:
+    """What one lacks, and that one has no other index; nothing where they are switched off."""
+    told = []
+    for is_on in (True, False):
+        settings = Settings.load(
+            provider="serper",
+            use_fallback=is_on,
+            fallback_provider="serpapi brave",
+            providers={name: {"api_key": KEY} for name in ("serper", "serpapi")},
+        )
+        found = await diagnose(SearchContext(settings=settings), contacts=False, limit_s=LIMIT_S)
+        told.append(found.notices)
+    (same, lacking), nothing = told
+    assert "same index as serper" in same
+    assert "BRAVE_API_KEY" in lacking
+    assert not nothing
 
 
 @pytest.mark.slow

@@ -32,6 +32,7 @@ class _Info:
             title=declared.title,
             source=None if adapter is None else adapter.source,
             cache_identity=None if adapter is None else adapter.answers_from,
+            index=declared.index,
             page_size=declared.page_size,
             key_variable=declared.key_variable,
             address_variable=declared.address_variable,
@@ -51,6 +52,8 @@ class DeclaredProvider:
     provider_name: str
     title: str
     """The vendor's name for people."""
+    index: str | None = None
+    """The index that is searched; None where it searches several, or those of others."""
     key_variable: str = ""
     address_variable: str
     needs_key: ClassVar[bool] = False
