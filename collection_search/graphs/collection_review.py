@@ -46,7 +46,8 @@ class CollectionReviewGraph:
     """The review graph with a context of its own, and with checkpoints that outlive the process.
 
     They are in the settings' data folder, unless a `checkpointer` is given; there those of an
-    ended run are deleted.
+    ended run are deleted. A checkpointer needs LangGraph's asynchronous methods, since `run` and
+    the like block on them; one that is bound to an event loop serves the coroutines in that loop.
     """
 
     def __init__(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NotRequired, cast
 
 from ..contracts.review import GATE_NODE, ReviewRequest
 from ..contracts.state import CollectionReviewOutput
+from ..errors import ConfigError
 from ..nodes.review_candidates import asks_for
 from ..nodes.stage import add_entry
 from ..runtime.concurrency import offload
@@ -114,12 +115,25 @@ class ReviewRuns:
     @asynccontextmanager
     async def _compiled(self) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
         if self._checkpointer is not None:
+            await _require_async(self._checkpointer)
             yield build_graph(review=True, checkpointer=self._checkpointer)
             return
         settings = self._context.using()
         checkpoints = await adapter_of(settings, "checkpoints", settings.engine)
         async with checkpoints.open() as saver:
             yield build_graph(review=True, checkpointer=saver)
+
+
+async def _require_async(checkpointer: BaseCheckpointSaver[Any]) -> None:
+    """Raise ConfigError for a checkpointer that can be used by blocking calls only."""
+    try:
+        await checkpointer.aget_tuple(_config("-"))
+    except NotImplementedError as error:
+        raise ConfigError(
+            f"{type(checkpointer).__name__} has no asynchronous methods, which a review needs. Give"
+            " a checkpointer that has them, such as AsyncSqliteSaver; 'run' and 'decide' block all"
+            " the same."
+        ) from error
 
 
 def waits_at(gate: Gate, state: StateSnapshot) -> bool:

@@ -455,6 +455,18 @@ async def test_a_written_state_gives_no_case(world: ReviewWorld) -> None:
     assert facts["workflow_id"] == "collection_review"
 
 
+async def test_a_checkpointer_without_coroutines_is_refused(world: ReviewWorld) -> None:
+    """With what to give in its place; LangGraph's own error names no class of ours."""
+
+    class BlockingSaver(InMemorySaver):
+        async def aget_tuple(self, config: Any) -> Any:
+            raise NotImplementedError
+
+    graph = CollectionReviewGraph(world.context, checkpointer=BlockingSaver())
+    with pytest.raises(ConfigError, match="BlockingSaver has no asynchronous methods"):
+        await graph.arun(INPUT)
+
+
 # Two at once, and one that died.
 
 
