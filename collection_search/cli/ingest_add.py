@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from ..errors import InputError
-from .shared.context_options import AsJson, MaxCost, NoWait, Pdf, Tenant, search_context
+from .shared.context_options import AsJson, Case, MaxCost, NoWait, Pdf, Tenant, search_context
 from .shared.exit_codes import ExitCode, Interrupted
 from .shared.preparation import release_on_interrupt
 from .shared.terminal import Screen
@@ -58,6 +58,7 @@ def add(
     no_wait: NoWait = False,
     max_cost: MaxCost = None,
     tenant: Tenant = None,
+    case: Case = None,
     as_json: AsJson = False,
 ) -> None:
     """Fetch pages and ingest them."""
@@ -71,7 +72,7 @@ def add(
         )
     found: Sequence[str] = urls or ()
     _refuse_files(found)
-    context = search_context(tenant_id=tenant, max_cost_usd=max_cost)
+    context = search_context(tenant_id=tenant, case_id=case, max_cost_usd=max_cost)
     screen = Screen(as_json=as_json)
     with release_on_interrupt(context):
         if follows and (collection or session):

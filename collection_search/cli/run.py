@@ -9,6 +9,7 @@ import typer
 from .shared.cassette_options import Record, Replay, open_cassette, report_cassette
 from .shared.context_options import (
     AsJson,
+    Case,
     Embeddings,
     Ensemble,
     MaxCost,
@@ -94,7 +95,7 @@ def run(
     profile: ProfileName = None,
     reranker: RerankerName = None,
     tenant: Tenant = None,
-    case: Annotated[str | None, typer.Option(help="Your own case or ticket number.")] = None,
+    case: Case = None,
     no_wait: NoWait = False,
     max_cost: MaxCost = None,
     estimate: Annotated[

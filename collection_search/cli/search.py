@@ -9,7 +9,7 @@ import typer
 
 from .shared.arrow_command import read_arrow, show_arrow_reply
 from .shared.cassette_options import Record, Replay, open_cassette, report_cassette
-from .shared.context_options import AsJson, Provider, Tenant, search_context
+from .shared.context_options import AsJson, Case, Provider, Tenant, search_context
 from .shared.exit_codes import ExitCode
 from .shared.preparation import flush_on_exit, prepare_provider
 from .shared.run_exit_code import NOTHING_FOUND
@@ -56,6 +56,7 @@ def search(
         bool, typer.Option("--content", help="The pages' texts, too, with --json.")
     ] = False,
     tenant: Tenant = None,
+    case: Case = None,
     record: Record = None,
     replay: Replay = None,
     as_json: AsJson = False,
@@ -73,7 +74,7 @@ def search(
 
     screen = Screen(as_json=as_json)
     cassette = open_cassette(record, replay)
-    context = search_context(provider=provider, tenant_id=tenant, cassette=cassette)
+    context = search_context(provider=provider, tenant_id=tenant, case_id=case, cassette=cassette)
     command = query if is_arrow(query) else None
     options = search_options(
         include=include,

@@ -18,7 +18,6 @@ from .receipts import (
     build_record,
     end_without_ingestion,
     ranked_items,
-    run_provenance,
     threshold_facts,
 )
 from .stage import StageRun, stage
@@ -75,7 +74,7 @@ async def _request(
 ) -> IngestionRequest:
     """Return the request. Raises QualityThresholdError where no page is left, StoreError."""
     is_reviewed = run.context.page_choice.is_reviewed
-    shared = run_provenance(run, approved_by="review" if is_reviewed else "auto_ingest")
+    shared = run.context.provenance(run.ids, approved_by="review" if is_reviewed else "auto_ingest")
     shared |= {"question": state["question"], "threshold": selection.threshold}
     results = [state["results"][index] for index in selection.positions]
     items = ranked_items(results, state["candidates"], shared)

@@ -15,7 +15,7 @@ from ..text.redaction import error_message
 from ..tools.ingest import staged_items
 from ..tools.ingestion.questions import record_question
 from ..tools.ingestion.refreshed_request import fit_request
-from .receipts import build_failed_receipt, build_receipt, mask_asked, run_provenance
+from .receipts import build_failed_receipt, build_receipt, mask_asked
 from .stage import StageRun, stage
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ async def ingest_candidates(state: IngestionState, run: StageRun) -> StartUpdate
 
 def _request(state: IngestionState, run: StageRun) -> IngestionRequest:
     masks = QuestionMask(state["query"] or "")
-    shared = run_provenance(run, approved_by="universal_ingestion")
+    shared = run.context.provenance(run.ids, approved_by="universal_ingestion")
     if state["query"]:
         shared["question"] = state["query"]
     items = [

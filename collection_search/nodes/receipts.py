@@ -36,12 +36,6 @@ _ASKED: Final = frozenset({"query", "question"})
 logger = logging.getLogger(__name__)
 
 
-def run_provenance(run: StageRun, *, approved_by: str) -> dict[str, Any]:
-    """Return the facts of the run that go into each page's provenance."""
-    case = {"case_id": run.context.case_id} if run.context.case_id else {}
-    return {"approved_by": approved_by, "workflow_id": run.context.workflow(), **run.ids, **case}
-
-
 def ranked_items(
     results: Iterable[RankedResult], candidates: Iterable[Candidate], shared: Mapping[str, Any]
 ) -> list[IngestionItem]:

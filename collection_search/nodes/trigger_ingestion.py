@@ -17,7 +17,6 @@ from .receipts import (
     build_record,
     end_without_ingestion,
     ranked_items,
-    run_provenance,
     threshold_facts,
 )
 from .review_candidates import asks_for, review_candidates, review_round
@@ -113,7 +112,7 @@ def _refuse_other_review(
 
 def _items(state: CollectionSearchState, run: StageRun, review: Review) -> list[IngestionItem]:
     """Return the approved pages by rank, then the added ones."""
-    shared = run_provenance(run, approved_by=review["approver"] or review["decided_by"])
+    shared = run.context.provenance(run.ids, approved_by=review["approver"] or review["decided_by"])
     shared |= {"question": state["question"], "review": _facts(review)}
     approved = set(review["approved_urls"])
     results = [result for result in state["results"] if result["url"] in approved]

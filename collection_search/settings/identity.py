@@ -89,6 +89,11 @@ class RunIdentity(BaseModel):
             "invocation_id": self.invocation_id or str(uuid.uuid4()),
         }
 
+    def provenance(self, ids: RunIds, *, approved_by: str) -> dict[str, Any]:
+        """Return the facts of a run that each page has which it brings."""
+        case = {"case_id": self.case_id} if self.case_id else {}
+        return {"approved_by": approved_by, "workflow_id": self.workflow(), **ids, **case}
+
     def tool_context(self, ids: RunIds) -> ToolContext:
         """Return the context of a tool call within the run."""
         return ToolContext(

@@ -173,7 +173,7 @@ async def aingest(
     if crawl is not None:
         addresses = await without_removed(context, scope, addresses, crawl)
     ids = context.ids()
-    shared = {**ids, "workflow_id": context.workflow(), "approved_by": "ingest"}
+    shared = context.provenance(ids, approved_by="ingest")
     items = staged_items(staged.candidates, shared) if staged else []
     items += [IngestionItem(url, key, "", None, shared) for key, url in addresses.items()]
     request = IngestionRequest(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -49,6 +50,15 @@ def test_pages_are_added_and_answer(site: LoopbackSite, command: Invoke) -> None
     ended = command(*ADD, site.address("/green"), site.address("/black"))
     assert (ended.code, ended.out) == (0, "Collection tea: 2 of 2 pages stored\n")
     assert "green tea" in command("ask", "green tea", "--collection", "tea").out
+
+
+@pytest.mark.slow
+def test_pages_know_their_case(site: LoopbackSite, command: Invoke) -> None:
+    """As those of a run do."""
+    command(*ADD, site.address("/green"), "--case", "C-7")
+    told = command("ask", "green tea", "--collection", "tea", "--json").out
+    (passage,) = json.loads(told)["passages"]
+    assert passage["provenance"]["case_id"] == "C-7"
 
 
 @pytest.mark.slow

@@ -168,7 +168,7 @@ async def _enqueue(
 ) -> str:
     """Queue new pages and return the ticket; a page that another process queued stays as it is."""
     ids = context.ids()
-    facts = {**ids, "workflow_id": context.workflow(), "approved_by": "refresh"}
+    facts = context.provenance(ids, approved_by="refresh")
     items = [IngestionItem(url, key, "", None, facts) for key, url in pages.items()]
     request = IngestionRequest(
         scope,
