@@ -13,6 +13,7 @@ from ..tools.decisions.run_threshold import find_run_threshold
 from ..tools.ingestion.questions import record_question
 from ..tools.ingestion.refreshed_request import fit_request
 from .receipts import (
+    blame_outage,
     build_ingestion_request,
     build_receipt,
     build_record,
@@ -92,18 +93,29 @@ def _select(state: CollectionSearchState, wanted: Threshold, choice: PageChoice)
         if not allowed:
             raise QualityThresholdError("no page that was approved for this question was found")
         return Selection(allowed, threshold=0.0, fallback_used=False)
+    chosen = _select_by_score(state, wanted, eligible_positions(results))
     # Deleted pages count until the threshold is found: without them it could fall.
-    chosen = select_for_ingestion(
-        [result["embedding_rank_score"] for result in results],
-        min_score=wanted.min_score,
-        fallback_score=wanted.fallback_score,
-        top_k=state["auto_ingest_top_k"],
-        scale=results[0]["explanation"]["scale"] if results else None,
-        pool_size=len(state["candidates"]),
-        pool_scores=[score_by_relevance(result) for result in results],
-        eligible=eligible_positions(results),
-    )
     kept = [n for n in chosen.positions if n in allowed]
     if not kept:
         raise QualityThresholdError("all pages that reach the score were deleted by hand before")
     return chosen._replace(positions=kept)
+
+
+def _select_by_score(
+    state: CollectionSearchState, wanted: Threshold, eligible: list[int]
+) -> Selection:
+    """Return the eligible results that score high enough. Raises QualityThresholdError."""
+    results = state["results"]
+    try:
+        return select_for_ingestion(
+            [result["embedding_rank_score"] for result in results],
+            min_score=wanted.min_score,
+            fallback_score=wanted.fallback_score,
+            top_k=state["auto_ingest_top_k"],
+            scale=results[0]["explanation"]["scale"] if results else None,
+            pool_size=len(state["candidates"]),
+            pool_scores=[score_by_relevance(result) for result in results],
+            eligible=eligible,
+        )
+    except QualityThresholdError as error:
+        raise blame_outage(error, state, min_score=wanted.min_score) from error

@@ -14,6 +14,7 @@ from ..text.loose_keys import current_key
 from ..text.question_mask import QuestionMask
 from ..text.redaction import error_message
 from ..tools.criteria.refused_pages import refusal_provenance
+from ..tools.similarity.embedder_outage import find_outage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -145,6 +146,19 @@ def build_failed_receipt(collection: str, error: Exception, run: StageRun) -> In
         "urls": [],
         "error": {"kind": kind, "message": message},
     }
+
+
+def blame_outage(
+    error: QualityThresholdError, state: CollectionSearchState, *, min_score: float
+) -> QualityThresholdError:
+    """Return the refusal of low scores, with the failed embedder as the cause where it is that."""
+    if (outage := find_outage(state)) is None:
+        return error
+    return QualityThresholdError(
+        outage.advise(),
+        threshold=min_score if error.threshold is None else error.threshold,
+        fallback_used=error.fallback_used,
+    )
 
 
 def end_without_ingestion(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..text.clean import excerpt, to_unicode
 from ..text.money import round_usd
 from ..text.redaction import mask_text
+from ..tools.similarity.embedder_outage import outage_behind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,7 +83,9 @@ def _ingested(state: Mapping[str, Any], *, goes_on: bool) -> str:
         return ""
     scope = plain(receipt["collection"])
     if receipt["error"]:
-        return f"Nothing was ingested into {scope}: {plain(receipt['error'].get('message'))}."
+        outage = outage_behind(state)
+        why = outage.effect if outage else receipt["error"].get("message")
+        return f"Nothing was ingested into {scope}: {plain(why)}."
     if not receipt["count"]:
         return f"Nothing was ingested into {scope}{_threshold(receipt)}."
     passed = f"{_count(receipt['count'], 'page')} passed on for ingestion into {scope}"

@@ -11,6 +11,7 @@ from ..settings.registry import load_adapter
 from ..text.clean import excerpt
 from ..text.untrusted import fence, neutralize_line, show_url
 from .ingestion.failures import fetch_reason_in
+from .similarity.embedder_outage import outage_behind
 from .tickets import await_ticket
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _FAILED: Final = ("search_failed", "auto_ingest_trigger_failed")
 _MAX_REASONS: Final = 3
 _REASON_CHARS: Final = 300
 _ANOTHER: Final = "Ask another question, or the same more precisely."
+_LATER: Final = "Other words do not help; it may work later."
 
 
 async def call_collection_search(
@@ -43,8 +45,8 @@ async def call_collection_search(
     """Search for the question, ingest the best pages and wait until they are stored.
 
     The graph `collection_search` runs with `auto_ingest`; a page that does not reach the score
-    stays out. What is not stored after `timeout_s` is counted as pending. Where every page failed
-    it is an error result. Raises ConfigError.
+    stays out. What is not stored after `timeout_s` is counted as pending. Where every page failed,
+    or the embedder that their scores need, it is an error result. Raises ConfigError.
     """
     graph = load_adapter("graphs", "collection_search")(context)
     given = {
@@ -70,7 +72,8 @@ async def call_collection_search(
     if on_progress is not None:
         said = f"{output.stored} pages are stored, {output.pending} are pending"
         await on_progress(_STEPS, _STEPS, said)
-    is_error = output.outcome in _FAILED or _is_in_vain(output)
+    is_failed = output.outcome in _FAILED or outage_behind(final) is not None
+    is_error = is_failed or _is_in_vain(output)
     text = _describe_pages(output) if output.pages else _describe_nothing(output, final)
     return FunctionResult(f"Error: {text}" if is_error else text, output, is_error=is_error)
 
@@ -115,6 +118,8 @@ def _describe_nothing(output: CollectedOutput, final: Mapping[str, Any]) -> str:
     """Return why no page was accepted, with advice that a model can follow."""
     if output.outcome == "no_candidates":
         said = f"The search found no page. {_ANOTHER}"
+    elif outage := outage_behind(final):
+        said = f"The pages could not be scored: {neutralize_line(outage.effect)}. {_LATER}"
     elif output.outcome == "auto_ingest_failed_quality_threshold":
         # Its other sentences advise what a model cannot do, or quote what was said of a page.
         cause = final["ingestion"]["error"]["message"].partition(". ")[0]

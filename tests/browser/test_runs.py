@@ -25,7 +25,7 @@ from support.waiting import wait_until
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
     from support.page_api import PageApi
     from support.page_hosts import Host
     from support.page_world import PageWorld
@@ -50,6 +50,30 @@ def test_a_question_becomes_ranked_results(page: Page, collection: str) -> None:
     assert scores == sorted(scores, reverse=True)
     rows.first.locator("details.why summary").click()
     expect(rows.first.locator(".why-body")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("scale", "says"),
+    [("dense", "points of the heuristics alone"), ("lexical", "words were compared instead")],
+)
+def test_a_degraded_ranking_says_what_ranked(
+    page: Page, collection: str, scale: str, says: str
+) -> None:
+    """Heuristics where the embedder failed; words where they took its place."""
+    ask(page, QUESTION, collection)
+    expect(results(page).first).to_be_visible()
+
+    def degrade(route: Route) -> None:
+        answer = route.fetch()
+        run = answer.json()
+        run["output"]["flags"] = ["embedding_degraded"]
+        for result in run["output"]["results"]:
+            result["explanation"]["scale"] = scale
+        route.fulfill(response=answer, json=run)
+
+    page.route(f"**/api/runs/{run_id(page)}", degrade)
+    page.reload()
+    expect(page.locator("#outcome .notice.warn")).to_contain_text(says)
 
 
 def test_a_provider_that_is_not_set_up_cannot_be_chosen(page: Page) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.scripted_world import INPUT, good_pages
+from support.scripted_world import INPUT, good_pages, poor_pages
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings
 from collection_search.contracts.collection import Embedded
 from collection_search.errors import ModelError, SearchProviderTimeout, SearchProviderUnavailable
+from collection_search.settings.tenant_heuristics import TenantHeuristics
 from collection_search.testing import (
     RecordingSink,
     RecordingTrigger,
@@ -184,6 +185,58 @@ def test_embedding_error_of_one_result_scores_only_that_one_zero(context: Search
 
 
 # --- auto-ingest errors
+
+
+@pytest.mark.parametrize("profile", ["default", "literal"])
+def test_an_embedder_that_fails_is_named_as_the_cause(context: SearchContext, profile: str) -> None:
+    """In receipt and summary; no other question would help."""
+    down = ScriptedEmbedder(error=ModelError("It cannot be reached."))
+    ports = {"provider": ScriptedAdapter(good_pages(14)), "embeddings": down}
+    result = run(context, changes={"auto_ingest": True}, ranking_profile=profile, **ports)
+    assert result["outcome"] == "auto_ingest_failed_quality_threshold"
+    effect = "scripted:64 failed, and without similarities no page gets a full score"
+    receipt = result["ingestion"]
+    assert receipt["error"] == {
+        "kind": "QualityThresholdError",
+        "message": (
+            f"{effect}. It cannot be reached. Run it again when the model answers, or with"
+            " embeddings set to lexical."
+        ),
+    }
+    assert (receipt["threshold"], receipt["fallback_used"]) == (50.0, True)
+    assert f"Nothing was ingested into software_docs: {effect}. The run" in result["summary"]
+
+
+def test_an_embedder_that_fails_is_not_to_blame_for_what_rules_refuse(
+    context: SearchContext, settings: Settings
+) -> None:
+    """Their refusal is the cause with any embedder."""
+    heuristics = TenantHeuristics.model_validate({"blocked_hosts": ["example.com"]})
+    ports = {
+        "settings": settings.model_copy(update={"heuristics": heuristics}),
+        "embeddings": ScriptedEmbedder(error=ModelError("down")),
+    }
+    result = run(context, changes={"auto_ingest": True}, **ports)
+    assert "the rules refuse all 6 results" in result["ingestion"]["error"]["message"]
+    assert "the rules refuse all 6 results" in result["summary"]
+
+
+def test_a_search_that_seems_astray_without_similarities_is_not_blamed(
+    context: SearchContext, settings: Settings
+) -> None:
+    """Whether it found its subject cannot be told by the points that are left."""
+    heuristics = TenantHeuristics.model_validate({"weights": {"embedding_share": 0.4}})
+    ports: dict[str, Any] = {
+        "provider": ScriptedAdapter([*good_pages(1), *poor_pages(24)]),
+        "settings": settings.model_copy(update={"heuristics": heuristics}),
+    }
+    asked = {"auto_ingest": True, "max_candidates": 40}
+    failing = ScriptedEmbedder(error=ModelError("down"))
+    result = run(context, changes=asked, embeddings=failing, **ports)
+    assert result["results"][0]["embedding_rank_score"] == 60
+    receipt = result["ingestion"]
+    assert receipt["error"]["message"].startswith("scripted:64 failed, and without similarities")
+    assert receipt["threshold"] == 60
 
 
 @pytest.mark.parametrize("error", [ConnectionError(LEAK), TimeoutError()], ids=repr)

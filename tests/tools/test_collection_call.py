@@ -11,9 +11,9 @@ from support.scripted_world import QUESTION, good_pages, poor_pages
 from support.tool_world import whole_pages
 
 from collection_search import SearchContext, Settings, call_function
-from collection_search.errors import ExtractionError, FetchError
+from collection_search.errors import ExtractionError, FetchError, ModelError
 from collection_search.settings.tenant_heuristics import TenantHeuristics
-from collection_search.testing import ScriptedAdapter, ScriptedAnswerModel
+from collection_search.testing import ScriptedAdapter, ScriptedAnswerModel, ScriptedEmbedder
 from collection_search.text.untrusted import FENCE
 
 if TYPE_CHECKING:
@@ -124,6 +124,20 @@ async def test_a_model_is_advised_to_do_what_it_can(settings: Settings) -> None:
     )
     assert "by hand" not in result.text
     assert result.text.endswith(". Ask another question, or the same more precisely.")
+
+
+async def test_a_failed_embedder_is_an_error_that_other_words_do_not_mend(
+    settings: Settings,
+) -> None:
+    """The model is not sent to ask again; what only an operator can do is not told."""
+    down = ScriptedEmbedder(error=ModelError("It cannot be reached at 10.0.0.7."))
+    result = await collect(world(settings, good_pages()).model_copy(update={"embeddings": down}))
+    assert result.is_error
+    assert result.text == (
+        "Error: Nothing was collected into 'ok' (auto_ingest_failed_quality_threshold). The pages"
+        " could not be scored: scripted:64 failed, and without similarities no page gets a full"
+        " score. Other words do not help; it may work later."
+    )
 
 
 async def test_a_search_without_results_advises_another_question(settings: Settings) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from ...tools.similarity.embedder_outage import outage_behind
 from .exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def exit_verdict(
         case "no_candidates":
             return ExitCode.NOTHING_FOUND, NOTHING_FOUND
         case "auto_ingest_failed_quality_threshold":
-            reason = embedder_failure(output) or cause
+            outage = outage_behind(output)
+            reason = outage.advise("--embeddings lexical") if outage else cause
             return ExitCode.NOTHING_FOUND, f"Nothing was ingested. {reason}"
         case "auto_ingest_trigger_failed":
             return ExitCode.INGESTION_FAILED, cause
@@ -53,19 +55,6 @@ def _ingestion_verdict(
     if waited and left:
         return ExitCode.INGESTION_FAILED, f"The ingestion takes too long; {WORKER} goes on."
     return ExitCode.DONE, None
-
-
-def embedder_failure(output: Mapping[str, Any]) -> str:
-    """Return why no page gets a full score, and what to do; empty unless the embedder failed."""
-    if "embedding_degraded" not in output["flags"] or was_too_dear(output, "k_embedding_rank"):
-        return ""
-    facts = output["telemetry"]["nodes"]["k_embedding_rank"]
-    if not (error := facts.get("error")):
-        return ""
-    return (
-        f"{facts['embedder']} failed, and without similarities no page gets a full score. {error}"
-        " Run it again when the model answers, or with --embeddings lexical."
-    )
 
 
 def was_too_dear(output: Mapping[str, Any], node: str) -> bool:

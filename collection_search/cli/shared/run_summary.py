@@ -10,7 +10,8 @@ from ...errors import CostLimitReached
 from ...ranking.rejudging import judged_addend
 from ...ranking.score_text import format_score
 from ...text.money import round_usd
-from .run_exit_code import WORKER, embedder_failure, was_too_dear
+from ...tools.similarity.embedder_outage import find_outage
+from .run_exit_code import WORKER, was_too_dear
 from .terminal import printable
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _similarity_lines(output: Mapping[str, Any]) -> Iterator[str]:
     embedder, members = facts.get("embedder"), facts.get("embedders", ())
     if embedder == "lexical":
         yield "Similarity: lexical, from the words alone (no embedding model is set)"
-    elif embedder and embedder_failure(output):
+    elif embedder and find_outage(output):
         yield f"Similarity: none, since {embedder} failed"
     elif members and not any(each["counts"] for each in members):
         yield f"Similarity: lexical, from the words alone, instead of {embedder}"
@@ -239,16 +240,17 @@ def _degraded(output: Mapping[str, Any]) -> str:
     members = facts.get("embedders", ())
     if any(each["counts"] for each in members) and (lost := [m for m in members if m["error"]]):
         return "; ".join(f"{each['embedder']} was left out: {each['error']}" for each in lost)
+    if outage := find_outage(output):
+        return (
+            f"{outage.embedder} failed, so similarity counts as 0 and heuristics alone decide:"
+            f" {outage.cause}"
+        )
     if was_too_dear(output, "k_embedding_rank"):
         problem = "has no scale yet" if facts["cost_usd"] else "was not asked"
         return f"{facts['embedder']} {problem}, so words were compared: {facts['error']}"
-    if error := facts.get("error"):
-        return (
-            f"{facts['embedder']} failed, so similarity counts as 0 and heuristics alone decide:"
-            f" {error}"
-        )
     if any(result["explanation"]["scale"] == "lexical" for result in output["results"]):
-        return f"the scale of {facts['embedder']} is not known, so words were compared instead"
+        why = f": {facts['error']}" if facts.get("error") else ""
+        return f"the scale of {facts['embedder']} is not known, so words were compared instead{why}"
     return f"{facts['embedder']} could not embed every page: similarity counts as 0 for some"
 
 

@@ -173,6 +173,12 @@ class RunView {
   }
 }
 
+/** Return what a flag means in this run: a degraded ranking may have compared words instead. */
+function told(flag, output) {
+  const compared = output.results?.some((each) => each.explanation?.scale === "lexical");
+  return word(flag === "embedding_degraded" && compared ? "words" : "flag", flag);
+}
+
 /** Return what became of a run: outcome, flags, provider and cost. */
 function ended(run) {
   const { output } = run;
@@ -185,7 +191,7 @@ function ended(run) {
     run.outcome && (may("reviewer") || !URGING.has(run.outcome))
       && el("p", {}, word("explained", run.outcome)),
     output?.ingestion?.error && notice("bad", outside(output.ingestion.error.message)),
-    output?.flags?.map((flag) => notice(REMARKS.has(flag) ? "info" : "warn", word("flag", flag))),
+    output?.flags?.map((flag) => notice(REMARKS.has(flag) ? "info" : "warn", told(flag, output))),
     output?.search?.notices?.map((text) => notice("info", outside(text))),
     telemetry && el("p", { class: "quiet result-facts" },
       output.search?.provider && el("span", {}, t("run.searchedWith"), " ",

@@ -68,6 +68,7 @@ def test_texts_that_could_not_be_kept_are_a_warning() -> None:
     [
         ("No such host.", "dense", "similarity counts as 0 and heuristics alone decide: No such"),
         (None, "lexical", "the scale of openai:m is not known, so words were compared instead"),
+        ("No such host.", "lexical", "so words were compared instead: No such host."),
         (None, "dense", "could not embed every page: similarity counts as 0 for some"),
     ],
 )
@@ -271,12 +272,13 @@ def test_an_embedder_out_of_reach_is_the_cause() -> None:
         "flags": ["embedding_degraded"],
         "telemetry": {"nodes": {"k_embedding_rank": facts}},
     }
-    ended["ingestion"] = {"error": {"message": "Ask more precisely."}}
+    ended["ingestion"] = {"threshold": 50.0, "error": {"message": "Ask more precisely."}}
     code, sentence = exit_verdict(ended, waited=True)
     assert code == 3
     assert sentence is not None
     assert "openai:m failed" in sentence
     assert "It cannot be reached." in sentence
+    assert sentence.endswith(", or with --embeddings lexical.")
     assert "precisely" not in sentence
     facts |= {"error": None}
     assert exit_verdict(ended, waited=True)[1] == "Nothing was ingested. Ask more precisely."
