@@ -53,6 +53,20 @@ def total_if_known(costs: Iterable[float | None]) -> float | None:
     return total_cost(known)
 
 
+def sum_tokens(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of tokens, None when a part of it is not known.
+
+    >>> sum_tokens([3, 4]), sum_tokens([3, None]), sum_tokens([])
+    (7, None, 0)
+    """
+    known: list[int] = []
+    for count in counts:
+        if count is None:
+            return None
+        known.append(count)
+    return sum(known)
+
+
 def tokens_in(texts: Iterable[str]) -> int:
     """Return an upper estimate of the tokens in the texts, by their characters.
 

@@ -197,6 +197,10 @@ class Telemetry(TypedDict):
     trace_id: str
     nodes: dict[str, dict[str, Any]]
     latency_ms: float
+    input_tokens: int | None
+    """What models were given, texts to embed included; None where a part of it is not known."""
+    output_tokens: int | None
+    """What models wrote; None where a part of it is not known."""
     cost_usd: float
     """Sum of the known costs."""
     cost_complete: bool

@@ -52,11 +52,17 @@ async def ask_model(state: ResearchState, run: StageRun) -> ModelUpdate:
     try:
         reply, cost = await _next_step(state, run, model)
     except Exception as error:  # noqa: BLE001 - of any kind: the run goes on
-        reason, cause, lost = failure_reason(error, model, run.account.prices)
+        reason, cause, spent = failure_reason(error, model, run.account.prices)
         run.span.fail(type(error).__name__, cause)
         log_failure(logger, "the model failed: passages only", error)
         flags: list[ResearchFlag] = ["model_failed"] if reason == "model_failed" else []
-        facts = {"model": model.model_name, "error": cause, "cost_usd": lost}
+        facts = {
+            "model": model.model_name,
+            "error": cause,
+            "input_tokens": spent.input_tokens,
+            "output_tokens": spent.output_tokens,
+            "cost_usd": spent.cost_usd,
+        }
         return _without_model(state, {"reason": reason, "cause": cause}, flags, facts)
     calls = _calls(reply) if _steps(state) < MAX_STEPS - 1 else []
     return {

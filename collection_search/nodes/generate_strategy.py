@@ -106,9 +106,13 @@ def _failed(
     if not isinstance(error, CostLimitReached):
         log_failure(logger, "query planning failed: deterministic queries", error)
     spent = usage_of_failure(error, "chat", model, run.account.prices)
-    facts = {"model": model, "error": message, "cost_usd": spent.cost_usd}
-    if spent.input_tokens:
-        facts |= {"input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens}
+    facts = {
+        "model": model,
+        "error": message,
+        "input_tokens": spent.input_tokens,
+        "output_tokens": spent.output_tokens,
+        "cost_usd": spent.cost_usd,
+    }
     return _fallback(state, wanted, model=model, error=message), facts
 
 

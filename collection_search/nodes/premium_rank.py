@@ -117,7 +117,12 @@ def _failed(
     name = judge.reranker.reranker_name if judge else None
     facts: dict[str, Any] = {"judge": name, "model": name, "cost_usd": 0.0}
     if name is not None:
-        facts["cost_usd"] = usage_of_failure(error, "chat", name, run.account.prices).cost_usd
+        spent = usage_of_failure(error, "chat", name, run.account.prices)
+        facts |= {
+            "input_tokens": spent.input_tokens,
+            "output_tokens": spent.output_tokens,
+            "cost_usd": spent.cost_usd,
+        }
     is_asked = judge is not None and not isinstance(error, CostLimitReached)
     facts |= {"call_count": int(is_asked), "unjudged_count": unjudged, "error": message}
     return _update(results, [], facts, ["premium_degraded"])

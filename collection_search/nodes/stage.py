@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from langgraph.errors import GraphBubbleUp, is_invalid_resume
 
 from ..context import SearchContext
-from ..contracts.prices import parse_usd, total_cost, total_if_known
+from ..contracts.prices import parse_usd, sum_tokens, total_cost, total_if_known
 from ..runtime.gc import relieve_after_run
 from ..runtime.spans import NULL_SPAN
 from ..runtime.unheard import NULL_LISTENER
@@ -182,7 +182,8 @@ def add_entry(before: Telemetry | None, trace_id: str, facts: Mapping[str, Any])
 
     >>> add_entry(None, "t", {"node_name": "a", "latency_ms": 1.5, "cost_usd": None})
     {'trace_id': 't', 'nodes': {'a': {'node_name': 'a', 'latency_ms': 1.5, 'cost_usd': None}}, \
-'latency_ms': 1.5, 'cost_usd': 0.0, 'cost_complete': False, 'cost_limit_usd': None}
+'latency_ms': 1.5, 'input_tokens': 0, 'output_tokens': 0, 'cost_usd': 0.0, \
+'cost_complete': False, 'cost_limit_usd': None}
     """
     nodes = _nodes_in(before)
     nodes[facts["node_name"]] = _added(nodes.get(facts["node_name"]), facts)
@@ -191,10 +192,18 @@ def add_entry(before: Telemetry | None, trace_id: str, facts: Mapping[str, Any])
         "trace_id": trace_id,
         "nodes": nodes,
         "latency_ms": round(sum(entry.get("latency_ms") or 0.0 for entry in nodes.values()), 3),
+        "input_tokens": _tokens_of(nodes, "input_tokens"),
+        "output_tokens": _tokens_of(nodes, "output_tokens"),
         "cost_usd": total_cost(cost for cost in costs if cost is not None),
         "cost_complete": None not in costs,
         "cost_limit_usd": facts.get("cost_limit_usd"),
     }
+
+
+def _tokens_of(nodes: Mapping[str, Mapping[str, Any]], name: str) -> int | None:
+    """Return the sum of all stages; one without this fact asked no model for it."""
+    counts = (parse_usd(entry.get(name, 0)) for entry in nodes.values())
+    return sum_tokens(None if count is None else int(count) for count in counts)
 
 
 def _nodes_in(before: Any) -> dict[str, dict[str, Any]]:

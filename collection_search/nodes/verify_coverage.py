@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..contracts.collection import TenantScope
-from ..contracts.prices import tokens_in, total_if_known
+from ..contracts.prices import sum_tokens, tokens_in, total_if_known
 from ..errors import CostLimitReached
 from ..planning.gaps import gap_queries
 from ..runtime.failure_log import log_failure
@@ -18,7 +18,7 @@ from ..tools.coverage.query_coverage import AnsweredQuery, ask_queries
 from ..tools.coverage.verification import build_coverage, unique_queries
 from ..tools.ingestion.embedders import embedder_for
 from ..tools.ingestion.questions import record_coverage
-from ..tools.spending.booked_call import usage_of_failure
+from ..tools.spending.booked_call import CallUsage, usage_of_failure
 from ..tools.spending.cost_meter import with_meter
 from ..tools.spending.paid_plan import paid_plan
 from .review_candidates import review_round
@@ -69,7 +69,7 @@ async def verify_coverage(state: CollectionSearchState, run: StageRun) -> Covera
         "coverage": coverage,
         "outcome": "coverage_verified" if is_verified else "coverage_incomplete",
         "flags": [],
-        "telemetry": _facts(coverage) | {"waited_s": waited_s, "cost_usd": check.cost_usd},
+        "telemetry": _facts(coverage) | {"waited_s": waited_s} | check.spent(),
     }
 
 
@@ -81,7 +81,8 @@ class _Check:
     run: StageRun
     error: str | None = None
     """The first failure."""
-    costs: list[float | None] = field(default_factory=list)
+    usages: list[CallUsage] = field(default_factory=list)
+    """What the calls of models took."""
 
     @property
     def _scope(self) -> TenantScope:
@@ -92,10 +93,13 @@ class _Check:
         """Return the words of the purpose that may be searched for."""
         return self.run.context.searched_purpose(self.state["purpose"])
 
-    @property
-    def cost_usd(self) -> float | None:
-        """Return the cost of all calls, None where a part of it is not known."""
-        return total_if_known(self.costs)
+    def spent(self) -> dict[str, Any]:
+        """Return tokens and cost of all calls, each None where a part of it is not known."""
+        return {
+            "input_tokens": sum_tokens(each.input_tokens for each in self.usages),
+            "output_tokens": sum_tokens(each.output_tokens for each in self.usages),
+            "cost_usd": total_if_known(each.cost_usd for each in self.usages),
+        }
 
     async def follow_ticket(self) -> IngestionCoverage | None:
         """Return what became of the run's pages; None without a ticket that can be followed."""
@@ -129,7 +133,8 @@ class _Check:
             self._fail(error)
             return []
         finally:
-            self.costs.append(meter.cost_usd)
+            tokens = meter.input_tokens, meter.output_tokens
+            self.usages.append(CallUsage("", *tokens, meter.cost_usd))
 
     async def record(self, coverage: Coverage) -> None:
         """Store the result with the question."""
@@ -164,10 +169,11 @@ class _Check:
                 if not isinstance(error, CostLimitReached):
                     log_failure(logger, "planning for gaps failed", error)
                 spent = usage_of_failure(error, "chat", model.model_name, run.account.prices)
-                self.costs.append(spent.cost_usd)
+                self.usages.append(spent)
                 return ()
         given, made = plan.input_tokens, plan.output_tokens
-        self.costs.append(run.account.prices.chat_cost(plan.model, given, made))
+        cost = run.account.prices.chat_cost(plan.model, given, made)
+        self.usages.append(CallUsage(plan.model, given, made, cost))
         return plan.queries
 
     async def _require(self, queries: Sequence[str]) -> None:

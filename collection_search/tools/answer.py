@@ -76,9 +76,9 @@ async def _asked(
             account.name_question(question)
             answered = await _written(question, passages, model, account, span)
         except Exception as error:  # noqa: BLE001 - any model's failure; it is in the answer
-            reason, cause, cost = failure_reason(error, model, account.prices)
+            reason, cause, spent = failure_reason(error, model, account.prices)
             span.fail(type(error).__name__, cause)
-            answered = unanswered(question, passages, reason, cause=cause, cost_usd=cost)
+            answered = unanswered(question, passages, reason, cause=cause, cost_usd=spent.cost_usd)
         finally:
             await account.close()
         span.set({"outcome": answered.outcome, "passage_count": len(passages)})

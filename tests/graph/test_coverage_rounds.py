@@ -97,6 +97,9 @@ async def test_a_gap_is_searched_for_and_closed(world: ReviewWorld, web: Web) ->
     assert ended.value["review"]["approver"] == "bob"
     nodes = ended.value["telemetry"]["nodes"]
     assert [nodes[name]["visits"] for name in ("k_hitl_gate", "k_verify_coverage")] == [2, 2]
+    tokens = [nodes[name]["input_tokens"] for name in ("k_generate_strategy", "k_verify_coverage")]
+    assert all(tokens)  # the second search was planned too
+    assert ended.value["telemetry"]["input_tokens"] == sum(tokens)
 
 
 @pytest.mark.parametrize("max_rounds", [0, 1])

@@ -221,6 +221,15 @@ async def test_the_ceiling_holds(context: SearchContext) -> None:
     assert update["flags"] == ["premium_degraded", "cost_limit_reached"]
     assert "ceiling" in update["facts"]["error"]
     assert update["telemetry"]["cost_usd"] == 0.0
+    assert update["telemetry"]["input_tokens"] == 0
+
+
+async def test_a_failed_judge_s_tokens_are_not_known(context: SearchContext) -> None:
+    """Its call may have been billed."""
+    model = ScriptedAnswerModel(ModelError("down"), model_name="gpt-4o-mini")
+    update = await judge_results(context.model_copy(update={"model": model}), ranked(*SCORES))
+    telemetry = update["telemetry"]
+    assert (telemetry["input_tokens"], telemetry["output_tokens"]) == (None, None)
 
 
 @pytest.mark.parametrize(("pages", "limit", "asked"), [(1, 0.0003, 1), (20, 0.0007, 0)])

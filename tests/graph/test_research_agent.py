@@ -94,6 +94,7 @@ def test_an_answer_from_a_collection_and_the_web(
     nodes = result["telemetry"]["nodes"]
     assert list(nodes) == ["k_read_question", "k_ask_model", "k_call_tools", "k_cite_answer"]
     assert (nodes["k_ask_model"]["visits"], nodes["k_ask_model"]["input_tokens"]) == (2, 58)
+    assert (result["telemetry"]["input_tokens"], result["telemetry"]["output_tokens"]) == (58, 88)
     assert {one.name for one in sink.spans} >= {*nodes, "retrieve", "web_search"}
     ((_, ended),) = sink.runs
     assert (ended.name, ended.result["outcome"]) == ("research_agent", "answered")
@@ -187,6 +188,9 @@ def test_a_model_that_fails_leaves_what_can_be_found(context: SearchContext) -> 
         assert (result["outcome"], result["flags"]) == ("unanswered", ["model_failed"])
         assert "The model is down." in result["answer"]["message"]
         assert [one["text"] for one in result["passages"]] == [TASKS]
+        assert result["telemetry"]["input_tokens"] == 29 * (len(replies) - 1)
+    billed = ScriptedAnswerModel(ScriptedToolCalls(RETRIEVE), ModelError("The model is down."))
+    assert run(context, billed)["telemetry"]["input_tokens"] is None
 
 
 def test_the_ceiling_counts_over_the_whole_run(context: SearchContext) -> None:
@@ -199,6 +203,7 @@ def test_the_ceiling_counts_over_the_whole_run(context: SearchContext) -> None:
     assert result["flags"] == ["cost_limit_reached"]
     assert result["answer"]["reason"] == "cost_limit"
     assert result["telemetry"]["cost_usd"] == pytest.approx(0.00105)
+    assert result["telemetry"]["input_tokens"] == 5000
     assert result["passages"]
 
 

@@ -60,6 +60,8 @@ TELEMETRY: Telemetry = {
     "trace_id": "t",
     "nodes": {},
     "latency_ms": 1.0,
+    "input_tokens": None,
+    "output_tokens": 0,
     "cost_usd": 0.0123,
     "cost_complete": False,
     "cost_limit_usd": None,

@@ -8,7 +8,8 @@ import pytest
 from support.scripted_world import INPUT, good_pages
 
 from collection_search import CollectionSearchGraph, SearchContext
-from collection_search.errors import SearchProviderUnavailable
+from collection_search.contracts.collection import Embedded
+from collection_search.errors import ModelError, SearchProviderUnavailable
 from collection_search.testing import (
     RecordingSink,
     ScriptedAdapter,
@@ -66,6 +67,49 @@ def test_telemetry_fields(
     assert facts.items() >= span.fields.items() >= expected.items()
     assert result["telemetry"]["cost_usd"] == 0.00021
     assert result["telemetry"]["cost_complete"] is True
+
+
+def test_tokens_are_summed_over_all_nodes(context: SearchContext) -> None:
+    """What the planning model was given and wrote, and the texts that were embedded."""
+    model = ScriptedQueryModel(PLAN, model_name="gpt-4o-mini", usage=(1000, 100))
+    result = run(context, model=model, embeddings=ScriptedEmbedder())
+    embedded = facts_of(result, "k_embedding_rank")["input_tokens"]
+    assert embedded > 0
+    telemetry = result["telemetry"]
+    assert (telemetry["input_tokens"], telemetry["output_tokens"]) == (1000 + embedded, 100)
+
+
+def test_without_a_model_no_tokens_are_used(context: SearchContext) -> None:
+    """That is known, and so it is 0."""
+    telemetry = run(context)["telemetry"]
+    assert (telemetry["input_tokens"], telemetry["output_tokens"]) == (0, 0)
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_tokens_that_nobody_reported_leave_the_sum_unknown(
+    context: SearchContext, failing: bool
+) -> None:
+    """Of an answer without them, and of a call that failed; a call that was not billed has none."""
+    model = ScriptedQueryModel(ModelError("down") if failing else PLAN, usage=None)
+    telemetry = run(context, model=model)["telemetry"]
+    assert (telemetry["input_tokens"], telemetry["output_tokens"]) == (None, None)
+    refused = ScriptedQueryModel(ModelError("wrong key", may_be_billed=False))
+    telemetry = run(context, model=refused)["telemetry"]
+    assert (telemetry["input_tokens"], telemetry["output_tokens"]) == (0, 0)
+
+
+def test_an_embedder_that_counts_no_tokens_leaves_those_of_output_known(
+    context: SearchContext,
+) -> None:
+    """It writes none."""
+
+    class Uncounted(ScriptedEmbedder):
+        async def embed(self, texts: Any) -> Embedded:
+            return Embedded((await super().embed(texts)).vectors)
+
+    model = ScriptedQueryModel(PLAN, usage=(1000, 100))
+    telemetry = run(context, model=model, embeddings=Uncounted())["telemetry"]
+    assert (telemetry["input_tokens"], telemetry["output_tokens"]) == (None, 100)
 
 
 def test_averages_are_on_a_scale_of_100(context: SearchContext) -> None:

@@ -277,6 +277,8 @@ def test_embedding_the_queries_is_the_run_s_cost(
     assert len(embedder.calls) == len(PLANNED)
     cost = facts(final)["cost_usd"]
     assert cost > 0
+    tokens = sum(len(text.split()) for call in embedder.calls for text in call)
+    assert (facts(final)["input_tokens"], facts(final)["output_tokens"]) == (tokens, 0)
     spend_writer().flush()
     assert float(usage.run_total("local", "run-1").cost_usd) == pytest.approx(cost)
 
@@ -306,6 +308,7 @@ def test_an_embedder_that_fails_does_not_end_the_run(
     assert "down" in coverage["error"]
     assert (coverage["queries"], coverage["gaps"], coverage["next_queries"]) == ([], [], [])
     assert facts(final)["cost_usd"] is None  # a failed call may have been billed
+    assert facts(final)["input_tokens"] is None
     assert sink.named("k_verify_coverage")[0].failure == ("ModelError", "down")
 
 

@@ -174,6 +174,8 @@ def test_a_cassette_plays(folder: Path, expected: Any) -> None:
         output["search"].pop("provider_reason")
         output["telemetry"]["nodes"].pop("k_embedding_rank")
     assert played.pop("summary")  # earlier versions had none
+    tokens = [played["telemetry"].pop(f"{way}_tokens") for way in ("input", "output")]
+    assert all(tokens)  # nor sums of them
     assert played.pop("flags") == [*live.pop("flags"), "model_not_used"]
     ranked = [sorted(row["url"] for row in output.pop("results")) for output in (played, live)]
     assert ranked[0] == ranked[1] != []

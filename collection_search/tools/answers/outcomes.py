@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ...contracts.collection import Passage
     from ...contracts.price_list import PriceList
     from ...ports import ChatModel
+    from ..spending.booked_call import CallUsage
 
 _EXCERPT_CHARS: Final = 240
 """Of each passage, where no answer was written."""
@@ -76,12 +77,12 @@ def unanswered(
 
 def failure_reason(
     error: Exception, model: ChatModel, prices: PriceList
-) -> tuple[AnswerReason, str, float | None]:
-    """Return reason, cause and cost of a model's call that failed."""
+) -> tuple[AnswerReason, str, CallUsage]:
+    """Return reason and cause of a model's call that failed, and what it took."""
     is_refused = isinstance(error, CostLimitReached)
     reason: AnswerReason = "cost_limit" if is_refused else "model_failed"
     spent = usage_of_failure(error, "chat", model.model_name, prices)
-    return reason, error_message(error), spent.cost_usd
+    return reason, error_message(error), spent
 
 
 def render(answer: Answer) -> str:

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from ...contracts.prices import total_if_known
+from ...contracts.prices import sum_tokens, total_if_known
 from ...errors import CostLimitReached, InputError
 from ...planning.criteria_prompts import JUDGE_RULES, criteria_messages
 from ...runtime.failure_log import log_failure
@@ -63,8 +63,8 @@ class CriteriaJudgement:
     """Calls of the model, failed ones included."""
     cost_usd: float | None = 0.0
     """None where a part of it is not known."""
-    input_tokens: int = 0
-    output_tokens: int = 0
+    input_tokens: int | None = 0
+    output_tokens: int | None = 0
 
     @property
     def cached_count(self) -> int:
@@ -80,7 +80,7 @@ class _Answered:
     """By place of page and criterion."""
     failure: str = ""
     cost_usd: float | None = 0.0
-    tokens: tuple[int, int] = (0, 0)
+    tokens: tuple[int | None, int | None] = (0, 0)
     is_made: bool = True
 
 
@@ -149,8 +149,8 @@ class Judge:
             model=self.model.model_name,
             calls=sum(answer.is_made for answer in answers),
             cost_usd=total_if_known([answer.cost_usd for answer in answers]),
-            input_tokens=sum(answer.tokens[0] for answer in answers),
-            output_tokens=sum(answer.tokens[1] for answer in answers),
+            input_tokens=sum_tokens(answer.tokens[0] for answer in answers),
+            output_tokens=sum_tokens(answer.tokens[1] for answer in answers),
         )
 
     async def _answered(
@@ -186,7 +186,7 @@ class Judge:
         reply = paid.reply
         found = parse_verdicts(reply.text, pages=len(batch.places), criteria=len(batch.criteria))
         claimed = {(batch.places[at], batch.criteria[n]): one for (at, n), one in found.items()}
-        tokens = (reply.input_tokens or 0, reply.output_tokens or 0)
+        tokens = (reply.input_tokens, reply.output_tokens)
         return _Answered(claimed, cost_usd=paid.cost_usd, tokens=tokens)
 
     def _unanswered(self, error: Exception, message: str, *, is_made: bool) -> _Answered:
@@ -195,7 +195,7 @@ class Judge:
         return _Answered(
             failure=message,
             cost_usd=spent.cost_usd,
-            tokens=(spent.input_tokens or 0, spent.output_tokens or 0),
+            tokens=(spent.input_tokens, spent.output_tokens),
             is_made=is_made,
         )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ...contracts.prices import total_if_known
+from ...contracts.prices import sum_tokens, total_if_known
 from ...ranking.scoring import LEXICAL, Calibration
 
 if TYPE_CHECKING:
@@ -60,10 +60,9 @@ class ModelSimilarity:
 
     def with_anchors(self, input_tokens: int | None, cost_usd: float | None) -> ModelSimilarity:
         """Return the same with what the measurement of the model's scale took."""
-        tokens = [self.input_tokens, input_tokens]
         return replace(
             self,
-            input_tokens=None if None in tokens else sum(filter(None, tokens)),
+            input_tokens=sum_tokens([self.input_tokens, input_tokens]),
             cost_usd=total_if_known([self.cost_usd, cost_usd]),
         )
 
@@ -111,8 +110,7 @@ def join_similarities(members: Sequence[ModelSimilarity]) -> JoinedSimilarity:
 
 def total_tokens(members: Sequence[ModelSimilarity]) -> int | None:
     """Return the tokens of all embedders, None where those of one are not known."""
-    tokens = [each.input_tokens for each in members]
-    return None if None in tokens else sum(filter(None, tokens))
+    return sum_tokens(each.input_tokens for each in members)
 
 
 def total_embedding_cost(members: Sequence[ModelSimilarity]) -> float | None:

@@ -84,11 +84,12 @@ class Account:
 
         Free calls are counted for monitoring only.
         """
-        tokens = {"input_tokens": input_tokens or 0, "output_tokens": output_tokens or 0}
-        facts = {"requests": requests, "cost_usd": cost_usd, **tokens}
-        self._calls.append((kind, name, facts))
+        facts = {"requests": requests, "cost_usd": cost_usd}
+        counted = {"input_tokens": input_tokens, "output_tokens": output_tokens}
+        self._calls.append((kind, name, facts | counted))
         if cost_usd != 0:
-            self._record(kind, name, **facts)
+            tokens = {way: count or 0 for way, count in counted.items()}
+            self._record(kind, name, **facts, **tokens)
         self._close_again()  # a measurement shared with another run may outlive this one
 
     def record_saved(self, kind: SpendKind, name: str, *, requests: int = 1) -> None:

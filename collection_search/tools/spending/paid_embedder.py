@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...contracts.prices import tokens_in, total_if_known
+from ...contracts.prices import sum_tokens, tokens_in, total_if_known
 from ...runtime.spans import NULL_SPAN
 from .booked_call import booked_call
 
@@ -33,8 +33,7 @@ class PaidEmbedder:
     @property
     def input_tokens(self) -> int | None:
         """Tokens of all calls, None where those of one are not known."""
-        tokens = [call.input_tokens for call in self._calls]
-        return None if None in tokens else sum(filter(None, tokens))
+        return sum_tokens(call.input_tokens for call in self._calls)
 
     @property
     def cost_usd(self) -> float | None:

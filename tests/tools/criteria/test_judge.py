@@ -154,6 +154,14 @@ async def test_a_call_that_fails_leaves_its_pages_unjudged() -> None:
     assert all(words(page.verdicts) == ["unclear"] for page in failed)
     assert sum(words(page.verdicts) == ["yes"] for page in judgement.pages) == 9 - len(failed)
     assert (judgement.calls, judgement.cost_usd) == (2, None)
+    assert (judgement.input_tokens, judgement.output_tokens) == (None, None)
+
+
+async def test_tokens_that_a_model_does_not_report_are_not_known() -> None:
+    """They are not taken for none."""
+    silent = ScriptedAnswerModel(JudgingModel(), usage=None)
+    judgement, _ = await judge(silent, texts_of("The price of tea"))
+    assert (judgement.input_tokens, judgement.output_tokens) == (None, None)
 
 
 ROW = '{"page": 1, "criterion": 1, "verdict": "yes", "quote": "The price", "reason": "r"}'

@@ -63,6 +63,18 @@ async def test_an_unknown_part_leaves_the_sum_unknown(context: SearchContext) ->
     assert meter.cost_usd is None
 
 
+async def test_tokens_are_added_up(context: SearchContext) -> None:
+    """An embedder writes none; what a model does not report is not known."""
+    metered, meter = await with_meter(context)
+    account = Account(metered, metered.ids())
+    account.record_cost("embedding", "openai:text-embedding-3-small", 0.1, input_tokens=7)
+    account.record_cost("chat", "gpt-4o-mini", 0.1, input_tokens=5, output_tokens=2)
+    await account.close()
+    assert (meter.input_tokens, meter.output_tokens) == (12, 2)
+    await spend(metered, 0.1)
+    assert (meter.input_tokens, meter.output_tokens) == (None, 2)
+
+
 async def test_a_replay_costs_nothing(context: SearchContext) -> None:
     """Whatever the recorded calls cost."""
 
