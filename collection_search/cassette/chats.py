@@ -86,6 +86,6 @@ def read_chat_answer(given: Any) -> ChatReply:
     except ValidationError as error:
         where = error.errors(include_url=False, include_input=False)[0]["loc"]
         place = str(where[0]) if where else "it"
-        raise InputError(f"{place} of the reply has not the form that it should have.") from error
+        raise InputError(f"{place} of the reply has the wrong form.") from error
     calls = tuple(ChatToolCall(one.id, one.name, one.arguments) for one in read.tool_calls)
     return ChatReply(read.text, calls, read.model, read.input_tokens, read.output_tokens)

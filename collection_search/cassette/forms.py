@@ -69,7 +69,7 @@ def _mistake(where: list[str], kind: str, what: str) -> str:
         return f"{what} is no JSON object."
     if kind == "missing":
         return f"{what} has no {where[0]}."
-    problem = _PROBLEMS.get(where[0], "has not the form that it should have")
+    problem = _PROBLEMS.get(where[0], "has the wrong form")
     return f"{where[0]} of {what} {problem}."
 
 

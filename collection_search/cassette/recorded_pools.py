@@ -64,7 +64,7 @@ def _pool(path: Path, line: tape.Line) -> RecordedPool:
     except ValidationError as error:
         where = error.errors(include_url=False, include_input=False, include_context=False)[0]
         field = ".".join(map(str, where["loc"])) or "it"
-        problem = f"{field} of the pool has not the form that it should have"
+        problem = f"{field} of the pool has the wrong form"
         raise tape.damaged_error(path, line.number, problem) from error
 
 

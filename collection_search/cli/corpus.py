@@ -37,7 +37,7 @@ def add(
     *,
     base_url: Annotated[
         str | None,
-        typer.Option(help="Web address of the folder; without it its pages end in .invalid."),
+        typer.Option(help="Web address of the folder; by default one that ends in .invalid."),
     ] = None,
     name: Annotated[
         str | None, typer.Option(help="Name of the folder; by default made from its path.")

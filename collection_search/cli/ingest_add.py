@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from ..errors import InputError
-from .shared.context_options import AsJson, Case, MaxCost, NoWait, Pdf, Tenant, search_context
+from .shared.context_options import AsJson, CaseNumber, MaxCost, NoWait, Pdf, Tenant, search_context
 from .shared.exit_codes import ExitCode, Interrupted
 from .shared.preparation import release_on_interrupt
 from .shared.terminal import Screen
@@ -58,7 +58,7 @@ def add(
     no_wait: NoWait = False,
     max_cost: MaxCost = None,
     tenant: Tenant = None,
-    case: Case = None,
+    case: CaseNumber = None,
     as_json: AsJson = False,
 ) -> None:
     """Fetch pages and ingest them."""

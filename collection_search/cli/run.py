@@ -9,7 +9,7 @@ import typer
 from .shared.cassette_options import Record, Replay, open_cassette, report_cassette
 from .shared.context_options import (
     AsJson,
-    Case,
+    CaseNumber,
     Embeddings,
     Ensemble,
     MaxCost,
@@ -95,7 +95,7 @@ def run(
     profile: ProfileName = None,
     reranker: RerankerName = None,
     tenant: Tenant = None,
-    case: Case = None,
+    case: CaseNumber = None,
     no_wait: NoWait = False,
     max_cost: MaxCost = None,
     estimate: Annotated[

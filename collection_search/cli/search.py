@@ -9,7 +9,7 @@ import typer
 
 from .shared.arrow_command import read_arrow, show_arrow_reply
 from .shared.cassette_options import Record, Replay, open_cassette, report_cassette
-from .shared.context_options import AsJson, Case, Provider, Tenant, search_context
+from .shared.context_options import AsJson, CaseNumber, Provider, Tenant, search_context
 from .shared.exit_codes import ExitCode
 from .shared.preparation import flush_on_exit, prepare_provider
 from .shared.run_exit_code import NOTHING_FOUND
@@ -56,7 +56,7 @@ def search(
         bool, typer.Option("--content", help="The pages' texts, too, with --json.")
     ] = False,
     tenant: Tenant = None,
-    case: Case = None,
+    case: CaseNumber = None,
     record: Record = None,
     replay: Replay = None,
     as_json: AsJson = False,

@@ -50,7 +50,7 @@ class WriteBehind:
             turn.at = min(turn.at, at)
             if at < self._wakes_at:
                 self._changed.notify()
-            if self._is_running or self._has_started():
+            if self._is_running or self._try_start():
                 return
             self._waiting.clear()
         _do(work, turn)
@@ -72,7 +72,7 @@ class WriteBehind:
             self._changed.notify()
         turn.is_done.wait()
 
-    def _has_started(self) -> bool:
+    def _try_start(self) -> bool:
         """Start the thread; False when the interpreter is about to end: there are none any more."""
         try:
             self._thread.submit(self._run)

@@ -49,7 +49,7 @@ async def watch_backlog(
             return
         ledger, settings = (await base.storage()).ledger, base.using()
     except CollectionSearchError as error:
-        log_failure(logger, "the backlog of ingestion is in no metrics", error)
+        log_failure(logger, "the metrics lack the backlog of ingestion", error)
         return
     shown: BacklogMetrics = metrics
 

@@ -138,7 +138,7 @@ def _log_unexpected(error: Exception, place: str) -> str:
 
 
 def _fault(error_id: str) -> str:
-    return f"The server has a fault. Its log has the error {error_id}."
+    return f"Internal error. The log of the server has its cause under {error_id}."
 
 
 async def _own_error(request: Request, error: Exception) -> Response:

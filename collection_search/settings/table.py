@@ -126,7 +126,7 @@ class SettingsTable(ServerTable, RankingTable, PriceTable):
     )
     search_purpose: bool = Field(
         default=True,
-        description="Search for the words of a run's purpose too; false keeps them in the house.",
+        description="Search for the words of a run's purpose too; false sends them to nobody.",
     )
     default_max_results: int = Field(
         default=5, ge=1, le=10, description="Results that the search service returns."

@@ -153,7 +153,7 @@ def test_what_is_no_response_is_refused(answer: Any) -> None:
         ({"status_code": 200}, "the answer has no results"),
         ({"results": []}, "the answer has no status_code"),
         ({"results": [], "status_code": "200"}, "status_code of the answer is no whole number"),
-        ({"results": {}, "status_code": 200}, "results of the answer has not the form"),
+        ({"results": {}, "status_code": 200}, "results of the answer has the wrong form"),
         ({"results": [1], "status_code": 200}, "a result is no JSON object"),
         ({"results": [{"url": "u"}], "status_code": 200}, "a result has no title"),
         ({"results": [], "status_code": 200, "notices": "one"}, "notices of the answer"),

@@ -8,9 +8,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from support.offline_index import write_index
 
 from collection_search.adapters.checkpoints.sqlite import SQLiteCheckpoints
-from collection_search.adapters.corpus import index
 from collection_search.adapters.corpus.folder_store import FolderStore
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
@@ -51,7 +51,7 @@ def test_every_database_is_its_owners(tmp_path: Path) -> None:
     asyncio.run(checkpoints())
     folders = FolderStore(settings.home / "folders.db")
     folders.put("mine", tmp_path, "https://e.com/", [])
-    index.write_index(settings.corpus_path, "print", [])
+    write_index(settings.corpus_path, "print", [])
     assert settings.home.stat().st_mode & 0o777 == 0o700
     modes = modes_in(settings.home)
     databases = {"collections.db", "usage.db", "checkpoints.db", "folders.db"}

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 from collection_search import Settings
 from collection_search.adapters.corpus.corpus import Corpus
+from collection_search.adapters.corpus.index import draft_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from collection_search.adapters.corpus.entry import CorpusPage
 
 
 def copy_offline_index(built: Path, *homes: Path) -> None:
@@ -21,3 +25,10 @@ def copy_offline_index(built: Path, *homes: Path) -> None:
     Corpus(settings).prepare()
     for home in homes:
         shutil.copy(settings.corpus_path, Settings(home=home).prepared_home())
+
+
+def write_index(path: Path, fingerprint: str, pages: Iterable[CorpusPage]) -> None:
+    """Build an index anew, as by `draft_of`. Of two pages with one address the first is used."""
+    with draft_of(path, fingerprint) as draft:
+        for page in pages:
+            draft.add(page)

@@ -22,7 +22,7 @@ from ...text.headings import heading_paths
 from .snippet import best_excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from .entry import CorpusPage
@@ -104,13 +104,6 @@ def draft_of(path: Path, fingerprint: str, *, keeps_pages: bool = False) -> Iter
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def write_index(path: Path, fingerprint: str, pages: Iterable[CorpusPage]) -> None:
-    """Build the index anew, as by `draft_of`. Of two pages with one address the first is used."""
-    with draft_of(path, fingerprint) as draft:
-        for page in pages:
-            draft.add(page)
 
 
 class IndexDraft:

@@ -36,7 +36,8 @@ async def check_langfuse_health(
         )
     if response.status != HTTPStatus.OK:
         raise ConfigError(
-            f"What answers as Langfuse is none (HTTP {response.status}). Check LANGFUSE_BASE_URL."
+            f"The server at this address is not Langfuse (HTTP {response.status})."
+            " Check LANGFUSE_BASE_URL."
         )
     name = _project(response)
     return Health(f"its project is {name}" if name else "it answers", key_valid=True)

@@ -58,7 +58,7 @@ MaxCost = Annotated[
         "--max-cost", min=0, metavar="USD", help="Ceiling of what it may cost, in dollars."
     ),
 ]
-Case = Annotated[str | None, typer.Option("--case", help="Your own case or ticket number.")]
+CaseNumber = Annotated[str | None, typer.Option("--case", help="Your own case or ticket number.")]
 UnaskedPaid = Annotated[bool, typer.Option("--yes", help="Do not ask before an embedder is paid.")]
 Pdf = Annotated[
     bool | None,

@@ -43,7 +43,7 @@ class RunEnds:
         try:
             is_stored = await self._store(run, change)
         except Exception as error:
-            if _may_be_repeated(execution, "run", error):
+            if _count_refusal(execution, "run", error):
                 raise
             log_failure(logger, f"The result of the run {run.run_id} cannot be stored", error)
             # Else the run would be running for ever, with nobody who executes it.
@@ -74,7 +74,7 @@ class RunEnds:
         try:
             await offload((await self._gates()).close, run.tenant_id, gate_id)
         except Exception as error:
-            if _may_be_repeated(execution, "gate", error):
+            if _count_refusal(execution, "gate", error):
                 raise
             log_failure(logger, f"The review of the run {run.run_id} cannot be closed", error)
 
@@ -106,7 +106,7 @@ class RunEnds:
         return (await self._graph_runs.base.storage()).gates
 
 
-def _may_be_repeated(execution: Execution, what: str, error: Exception) -> bool:
+def _count_refusal(execution: Execution, what: str, error: Exception) -> bool:
     """Return whether what has failed is tried once more; refusals are counted, outages are not."""
     if may_pass(error):
         return True

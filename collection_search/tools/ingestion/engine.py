@@ -254,7 +254,7 @@ class IngestionEngine:
                 tasks.start(attempts.run(claim, reader, tasks.leases))
                 continue
             rest_s = await retry.call(self._rest)
-            if rest_s is None and not tasks.running and self._leaves(tasks.leases, wakes):
+            if rest_s is None and not tasks.running and self._end_unless_woken(tasks.leases, wakes):
                 return
             await tasks.rest(IDLE_S if rest_s is None or tasks.running else rest_s)
         await tasks.wait_until_done()
@@ -277,7 +277,7 @@ class IngestionEngine:
         last = [*self._sources.values()][-1]
         return last if rules is None else self._sources.get(rules.proxy, last)
 
-    def _leaves(self, leases: Leases, wakes: int) -> bool:
+    def _end_unless_woken(self, leases: Leases, wakes: int) -> bool:
         """Return whether the work ends; not after `start` or `stop` was called meanwhile."""
         with self._lock:
             if self._wakes != wakes or not leases.is_open:

@@ -35,7 +35,7 @@ class RunSpending:
         with self._lock:
             self._spent += amount
 
-    def has_added(self, amount: Decimal, limit: Decimal | None) -> bool:
+    def try_add(self, amount: Decimal, limit: Decimal | None) -> bool:
         """Add the amount unless the sum would exceed the limit; return whether it was added."""
         with self._lock:
             if limit is not None and amount and self._spent + amount > limit:
@@ -92,7 +92,7 @@ class RunBudget:
             self._allow_unknown(kind, name)
             return
         price = _amount(price_usd)
-        if not self._spending.has_added(price, self._limit):
+        if not self._spending.try_add(price, self._limit):
             self.is_reached = True
             raise CostLimitReached(
                 f"The ceiling of {format_usd(self._limit or 0)} does not allow a call of about"

@@ -76,11 +76,6 @@ class SpendWriter:
         if self._batches:
             write_behind().call_within(LINGER_S, self._write)
 
-    def write_now(self) -> None:
-        """Start writing everything that was added, without delay."""
-        if self._batches:
-            write_behind().call_within(0.0, self._write)
-
     def flush(self) -> None:
         """Wait until everything that was added is written or its failure is logged. Blocks."""
         write_behind().wait(self._write)

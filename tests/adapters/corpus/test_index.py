@@ -6,6 +6,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 import pytest
+from support.offline_index import write_index
 
 from collection_search.adapters.corpus.entry import CorpusPage
 from collection_search.adapters.corpus.index import (
@@ -13,7 +14,6 @@ from collection_search.adapters.corpus.index import (
     Hit,
     read_fingerprint,
     search_index,
-    write_index,
 )
 from collection_search.adapters.corpus.snippet import best_excerpt
 

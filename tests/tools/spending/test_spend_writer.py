@@ -112,7 +112,7 @@ async def test_what_is_being_written_outlives_its_loop(tmp_path: Path) -> None:
     async def leaves() -> None:
         its = SpendWriter()
         its.add(batch(store, "a"))
-        its.write_now()
+        its.write_soon()
         await asyncio.to_thread(store.started.wait, 60)
 
     await asyncio.to_thread(lambda: asyncio.run(leaves()))

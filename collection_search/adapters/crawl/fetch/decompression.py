@@ -37,10 +37,10 @@ def encoding_of(headers: Iterable[str]) -> Encoding:
     if not named:
         return "identity"
     if len(named) > 1:
-        raise _damaged("the answer is packed several times, which is not unpacked")
+        raise _damaged("the response has several content encodings, which is not supported")
     if named[0] not in _ENCODINGS:
         shown = named[0] if _NAME.fullmatch(named[0]) else "an unknown encoding"
-        raise _damaged(f"the answer is packed as {shown}, which was not offered")
+        raise _damaged(f"the response is compressed as {shown}, which the request did not accept")
     return _ENCODINGS[named[0]]
 
 

@@ -123,4 +123,4 @@ def test_no_other_encoding(headers):
 def test_errors_show_a_name_only(named, shown):
     with pytest.raises(FetchError) as caught:
         encoding_of([named])
-    assert f"is packed as {shown}" in str(caught.value)
+    assert f"is compressed as {shown}" in str(caught.value)
