@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode
@@ -12,8 +12,12 @@ def _parts(value: Any) -> Any:
     return value.replace(",", " ").split() if isinstance(value, str) else value
 
 
-Listed = Annotated[list[str], NoDecode, BeforeValidator(_parts)]
+T = TypeVar("T")
+
+ListOf = Annotated[list[T], NoDecode, BeforeValidator(_parts)]
 """A list; in the environment its parts are separated by spaces or commas."""
+Listed = ListOf[str]
+"""The same of any texts."""
 
 
 class ServerTable(BaseSettings):

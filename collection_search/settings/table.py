@@ -21,10 +21,11 @@ from ..contracts.search import Name
 from ..text.validation import require_form
 from .engine_addresses import BrokerAddress, PostgresAddress
 from .function_settings import FunctionEntry
+from .host_addresses import HostPort, ProxyAddress
 from .price_settings import PriceTable
 from .provider_access import Address, ProviderAccess
 from .ranking_table import RankingTable
-from .server_table import Listed, ServerTable
+from .server_table import Listed, ListOf, ServerTable
 
 PREFIX: Final = "COLLECTION_SEARCH_"
 WEB_SEARCH_ENTRY: Final = "web_search"
@@ -236,11 +237,11 @@ class SettingsTable(ServerTable, RankingTable, PriceTable):
     fetch_noindex: bool = Field(
         default=False, description="Leave out pages that ask not to be indexed (noindex)."
     )
-    fetch_allowed: Listed = Field(
+    fetch_allowed: ListOf[HostPort] = Field(
         default_factory=list,
         description="Addresses outside the public web, as host:port, such as an intranet wiki.",
     )
-    fetch_proxy: Address | None = Field(
+    fetch_proxy: ProxyAddress | None = Field(
         default=None, repr=False, description="Proxy for all pages."
     )
     fetch_browser: bool = Field(

@@ -165,10 +165,10 @@ def test_wrong_input_is_2(command: Invoke, arguments: tuple[str, ...], complaint
 
 def test_a_wrong_setting_of_fetching_is_2(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told by its name, and no page is queued."""
-    monkeypatch.setenv("COLLECTION_SEARCH_FETCH_ALLOWED", "wiki.intra")
+    monkeypatch.setenv("COLLECTION_SEARCH_FETCH_CONTACT", "me (mail)")
     ended = command(*ADD, "https://e.org/")
     assert ended.code == 2
-    assert "fetch_allowed: 'wiki.intra' is no host:port" in ended.complaints[0]
+    assert "fetch_contact needs printable ASCII" in ended.complaints[0]
     store = SQLiteStore.from_settings(process_settings())
     assert store.ledger.pending_in_s(fetch=True) is None
     store.close()

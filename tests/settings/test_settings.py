@@ -278,6 +278,41 @@ def test_a_wrong_value_is_not_repeated() -> None:
     assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("FETCH_PROXY", "foo", "give an address, as http://user:password@host:3128"),
+        ("FETCH_PROXY", "socks5://proxy:1080", "give an address"),
+        ("FETCH_PROXY", "http://u:hunter2@proxy:99999", "a port from 1 to 65535"),
+        ("FETCH_PROXY", "http://u:hunt@er2@proxy:3128", "%40 for @"),
+        ("FETCH_PROXY", "http://", "give an address"),
+        ("FETCH_PROXY", "http://[::g]:3128", "give an address"),
+        ("FETCH_ALLOWED", "wiki", "give each address as host:port, such as wiki.intra:443"),
+        ("FETCH_ALLOWED", ":80", "give each address as host:port"),
+        ("FETCH_ALLOWED", "a.intra:443 wiki.intra:65536", "a port from 1 to 65535"),
+        ("FETCH_ALLOWED", "10.0.0.0/8:80", "give each address as host:port"),
+        ("FETCH_ALLOWED", "http://u:hunter2@wiki:80", "without http:// and login"),
+    ],
+)
+def test_a_wrong_address_of_fetching_is_told_and_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, told: str
+) -> None:
+    """When the settings are read: otherwise every page would fail later."""
+    monkeypatch.setenv(f"COLLECTION_SEARCH_{variable}", value)
+    with pytest.raises(ConfigError, match=f"COLLECTION_SEARCH_{variable}: give") as caught:
+        Settings.load()
+    assert told in str(caught.value)
+    assert "hunt" not in str(caught.value)
+
+
+def test_addresses_of_fetching_may_be_names_numbers_and_logins() -> None:
+    """Whatever a fetch can use."""
+    allowed = ["wiki:8080", "b\u00fccher.intra:443", "10.0.0.7:80", "[fd00::1]:8443"]
+    assert Settings(fetch_allowed=allowed).fetch_allowed == allowed
+    for proxy in ("http://proxy", "HTTPS://u:p%40@proxy.intra:3128/", "http://[fd00::1]:3128"):
+        assert Settings(fetch_proxy=proxy).fetch_proxy == proxy
+
+
 def test_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty variable does not override a default."""
     monkeypatch.setenv("COLLECTION_SEARCH_MODEL", "")

@@ -7,7 +7,6 @@ import threading
 import time
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from ...errors import ConfigError, FetchError
 from ...runtime.concurrency import run_on_portal
@@ -202,13 +201,6 @@ def build_renderer(settings: Settings, fetcher: SafeFetcher) -> PageRenderer:
 
 def build_policy(settings: Settings) -> FetchPolicy:
     """Return the limits and delays of the settings. Raises ConfigError naming the wrong one."""
-    for entry in settings.fetch_allowed:
-        host, _, port = entry.rpartition(":")
-        if not host or not port.isdigit():
-            raise ConfigError(f"fetch_allowed: {entry!r} is no host:port, such as wiki.intra:443.")
-    proxy = settings.fetch_proxy
-    if proxy is not None and urlsplit(proxy).scheme not in {"http", "https"}:
-        raise ConfigError("fetch_proxy needs an http(s) address.")
     try:
         return FetchPolicy(
             deadline_s=settings.fetch_timeout_s,
@@ -217,7 +209,7 @@ def build_policy(settings: Settings) -> FetchPolicy:
             robots=settings.fetch_robots,
             ignore_robots_hosts=frozenset(map(str.lower, settings.fetch_ignore_robots)),
             allowed_addresses=frozenset(settings.fetch_allowed),
-            egress_proxy=proxy,
+            egress_proxy=settings.fetch_proxy,
             user_agent=user_agent(settings.fetch_contact),
         )
     except ValueError as error:

@@ -72,9 +72,6 @@ def test_settings_become_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
-        ({"fetch_allowed": ["wiki.intra"]}, "fetch_allowed"),
-        ({"fetch_allowed": [":80"]}, "fetch_allowed"),
-        ({"fetch_proxy": "socks5://proxy"}, "fetch_proxy"),
         ({"fetch_contact": "me)\r\nX: y"}, "fetch_contact"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urljoin
 
 from ....errors import ConfigError, FetchError, InvalidUrlError
-from ....text.urls import normalize_url
+from ....text.urls import mask_login, normalize_url
 from .public_hosts import NEVER_WHY, check_host, is_never_permitted, is_public, show_host
 
 if TYPE_CHECKING:
@@ -202,7 +202,10 @@ def _entry(text: str) -> tuple[str, int]:
     host = check_host(found["host"]) if found else None
     port = int(found["port"] or 0) if found else 0
     if host is None or not host.name or host.refused == "bad_url" or not 0 < port <= _MAX_PORT:
-        raise ConfigError(f"{text!r} is no single address; write host:port, such as wiki.intra:443")
+        shown = mask_login(text)
+        raise ConfigError(
+            f"{shown!r} is no single address; write host:port, such as wiki.intra:443"
+        )
     return host.name, port
 
 

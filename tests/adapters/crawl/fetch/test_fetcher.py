@@ -745,5 +745,11 @@ def test_wrong_settings(changes: Mapping[str, Any]):
         SafeFetcher(FetchPolicy(**changes))
 
 
+def test_a_wrong_address_is_told_without_its_password():
+    with pytest.raises(ConfigError, match=r"http://u:\*\*\*@wiki") as caught:
+        SafeFetcher(FetchPolicy(allowed_addresses=frozenset({"http://u:hunter2@wiki"})))
+    assert "hunter2" not in str(caught.value)
+
+
 def test_a_proxy_with_a_password_does_not_show():
     assert "secret" not in repr(FetchPolicy(egress_proxy="http://user:secret@proxy:3128"))
