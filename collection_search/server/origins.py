@@ -32,7 +32,7 @@ class OriginCheck:
     def __init__(self, app: ASGIApp, *, settings: Settings) -> None:
         self._app = app
         self._needs_token = settings.server_auth
-        self._allowed = frozenset(one.lower() for one in settings.server_allowed_hosts)
+        self._allowed = frozenset(settings.server_allowed_hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""

@@ -37,6 +37,18 @@ def _require_proxy(text: str) -> str:
     return text
 
 
+def _require_host_name(text: str) -> str:
+    """Return the name as a browser sends it: in small letters, as A-labels, without brackets."""
+    found = re.fullmatch(_HOST, text) or re.fullmatch(r"(?P<host>[0-9A-Fa-f:.]+)", text)
+    name = found["host"].strip("[]").lower() if found else ""
+    if not name or (":" in name and not _is_v6(name)):
+        raise ValueError(
+            "give host names alone, such as search.example, without https://, port and path;"
+            " a * stands for no name"
+        )
+    return name if name.isascii() else name.encode("idna").decode()
+
+
 def _is_host_and_port(found: re.Match[str] | None) -> bool:
     """Return whether host and port of a match are possible ones."""
     if found is None or not 0 < int(found["port"] or 1) <= _MAX_PORT:
@@ -54,5 +66,7 @@ def _is_v6(text: str) -> bool:
 
 HostPort = Annotated[str, AfterValidator(_require_host_port)]
 """One address, as `host:port`."""
+HostName = Annotated[str, AfterValidator(_require_host_name)]
+"""The name of a server in a request's `Host`."""
 ProxyAddress = Annotated[Address, AfterValidator(_require_proxy)]
 """The http(s) address of a proxy; no dump shows its password."""

@@ -7,6 +7,8 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode
 
+from .host_addresses import HostName
+
 
 def _parts(value: Any) -> Any:
     return value.replace(",", " ").split() if isinstance(value, str) else value
@@ -24,9 +26,11 @@ class ServerTable(BaseSettings):
     """Who may call the server, by which names and how often; its runs."""
 
     server_auth: bool = Field(default=False, description="Callers of the server need a token.")
-    server_allowed_hosts: Listed = Field(
+    server_allowed_hosts: ListOf[HostName] = Field(
         default_factory=list,
-        description="Host names of the server; without tokens localhost is one in any case.",
+        description=(
+            "Host names of the server, without port; without tokens localhost is one in any case."
+        ),
     )
     server_requests_per_minute: int = Field(
         default=1200, ge=1, description="Requests of one tenant to a server with tokens."

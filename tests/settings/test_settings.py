@@ -313,6 +313,26 @@ def test_addresses_of_fetching_may_be_names_numbers_and_logins() -> None:
         assert Settings(fetch_proxy=proxy).fetch_proxy == proxy
 
 
+@pytest.mark.parametrize(
+    "value", ["https://foo.example/", "foo.example:8080", "*", "foo.example/app", "*.example"]
+)
+def test_a_host_that_no_request_can_have_is_refused(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    """Otherwise every request is refused, with the advice to set what is set."""
+    monkeypatch.setenv("COLLECTION_SEARCH_SERVER_ALLOWED_HOSTS", f"search.intra,{value}")
+    told = r"COLLECTION_SEARCH_SERVER_ALLOWED_HOSTS: give host names alone, such as search.example"
+    with pytest.raises(ConfigError, match=told):
+        Settings.load()
+
+
+def test_allowed_hosts_are_kept_as_requests_have_them() -> None:
+    """In small letters, international names as A-labels, numbers without brackets."""
+    hosts = ["Search.Intra", "b\u00fccher.example", "192.168.1.7", "::1", "[fd00::A]"]
+    kept = ["search.intra", "xn--bcher-kva.example", "192.168.1.7", "::1", "fd00::a"]
+    assert Settings(server_allowed_hosts=hosts).server_allowed_hosts == kept
+
+
 def test_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty variable does not override a default."""
     monkeypatch.setenv("COLLECTION_SEARCH_MODEL", "")
