@@ -76,7 +76,10 @@ async def check_embedder(
 
 
 async def check_store(settings: Settings, *, tenant: str, limit_s: float) -> Finding:
-    """Return whether the database can be opened, and the number of the tenant's collections."""
+    """Return whether the database can be opened, and the number of the tenant's collections.
+
+    The files of runs, spending and checkpoints are a part of it.
+    """
     cause = "home" if settings.database_url is None else "database_url"
     finding = Finding("store", settings.engine, configured_by=where_set(settings, cause))
     if settings.database_url is not None:
@@ -182,7 +185,8 @@ async def _opened(settings: Settings, finding: Finding, tenant: str, limit_s: fl
         return failed_finding(finding, f"{detail}; its disk is full", step, reachable=True)
     if (checked := health_check_of(store)) is not None:
         health = await checked.acheck(timeout=limit_s)
-        detail, finding = f"{detail}; {health.detail}", replace(finding, next_step=health.advice)
+        detail = "; ".join(filter(None, (detail, health.detail)))
+        finding = replace(finding, next_step=health.advice)
     return replace(finding, state="ok", reachable=True, detail=detail)
 
 

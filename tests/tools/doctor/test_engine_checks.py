@@ -17,14 +17,20 @@ from support.postgres_server import (
 from support.rabbitmq_server import is_installed, rabbitmq_server
 
 from collection_search import Settings
+from collection_search.adapters.checkpoints.sqlite import SQLiteCheckpoints
+from collection_search.adapters.stores.sqlite import SQLiteStore
+from collection_search.adapters.stores.sqlite.run_history import SQLiteRuns
+from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.runtime import disk_room
 from collection_search.tools.doctor.checks import check_queue, check_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from collection_search.tools.doctor.finding import Finding
+
+    Damage = Callable[[Path], object]
 
 LIMIT_S = 60.0
 PASSWORD = "very-secret-word"
@@ -56,6 +62,56 @@ async def test_a_full_disk_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert finding.state == "failed"
     assert finding.detail.endswith("its disk is full")
     assert finding.next_step.startswith("Free space there")
+
+
+DAMAGES: list[tuple[str, Damage]] = [
+    ("runs.db", lambda path: path.write_bytes(b"no database " * 1000)),
+    ("usage.db", lambda path: path.write_bytes(path.read_bytes()[:-4096])),
+    ("checkpoints.db", lambda path: path.write_bytes(path.read_bytes()[:4096] + b"x" * 8192)),
+]
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> Path:
+    """Return a data folder that has every file."""
+    settings = Settings(home=tmp_path)
+    SQLiteStore.from_settings(settings).close()
+    SQLiteRuns.from_settings(settings).close()
+    SQLiteUsage.from_settings(settings).close()
+    async with SQLiteCheckpoints.from_settings(settings).open():
+        pass
+    return tmp_path
+
+
+@pytest.mark.parametrize(("name", "damage"), DAMAGES)
+async def test_a_damaged_file_beside_the_collections_fails(
+    home: Path, name: str, damage: Damage
+) -> None:
+    """It is named, with what can be done; no file is made or changed."""
+    settings = Settings(home=home)
+    finding = await check_store(settings, tenant="local", limit_s=LIMIT_S)
+    assert finding.state == "ok", finding.detail
+    assert finding.detail.endswith("0 collections of local")
+    damage(home / name)
+    before = {path: path.read_bytes() for path in home.iterdir() if "collections" not in path.name}
+    finding = await check_store(settings, tenant="local", limit_s=LIMIT_S)
+    assert finding.state == "failed"
+    said = f"The database {home / name} is damaged or no SQLite database. Restore a backup"
+    assert said in finding.detail
+    after = {path: path.read_bytes() for path in home.iterdir() if "collections" not in path.name}
+    assert after == before
+
+
+async def test_files_in_use_and_missing_files_are_well(tmp_path: Path) -> None:
+    """A server has them open; none is made."""
+    settings = Settings(home=tmp_path)
+    usage = SQLiteUsage.from_settings(settings)
+    usage.reserve("brave", "k", period="2026-01", limit=5)
+    finding = await check_store(settings, tenant="local", limit_s=LIMIT_S)
+    assert finding.state == "ok", finding.detail
+    assert not (tmp_path / "runs.db").exists()
+    assert not (tmp_path / "checkpoints.db").exists()
+    usage.close()
 
 
 class TestStore:

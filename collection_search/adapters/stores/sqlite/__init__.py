@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ....contracts.health import Health
+from ....runtime.concurrency import offload
 from ..sql.comparisons import SQLComparisons
 from ..sql.gates import SQLGates
 from ..sql.ledger import SQLLedger
@@ -14,6 +16,7 @@ from ..sql.staging import SQLStaging
 from .collections import SQLiteCollections
 from .database import BUSY_TIMEOUT_S, Database, Schema
 from .document_rows import SQLiteRows
+from .health_check import check_neighbours
 from .migration_functions import key_of_row, stems_of
 from .removal import resume
 from .vector_cache import VectorCache
@@ -70,6 +73,11 @@ class SQLiteStore:
     def name(self) -> str:
         """Return the file."""
         return str(self._database.path)
+
+    async def acheck(self, *, timeout: float) -> Health:  # noqa: ARG002, ASYNC109 - as all checks
+        """Read the files beside this one. Raises StoreError that names the damaged ones."""
+        await offload(check_neighbours, self._database.path.parent)
+        return Health()
 
     def close(self) -> None:
         """Close unused connections and drop cached vectors; the next call opens a connection."""
