@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .runs.manager import RunManager
 
 SWEEP_S: Final = 60.0
-"""Interval between two looks at the deadlines of gates, and at pages that others left."""
+"""Interval between two looks at the deadlines of gates; what no page needs any more goes then."""
 STOP_S: Final = 10.0
 """How long pages that are being ingested may take when the server stops."""
 
@@ -58,6 +58,8 @@ async def serve_runs(app: FastAPI) -> AsyncIterator[None]:
         app.state.tasks.begin(_sweep(manager, engine), name="sweep")
         app.state.tasks.begin(_keep_lease(manager), name="lease")
         app.state.tasks.begin(_watch_runs(manager), name="runs")
+        if engine is not None:
+            app.state.tasks.begin(_watch_pages(engine), name="pages")
         app.state.tasks.begin(watch_backlog(base), name="backlog")
         if app.state.owns_process and settings.relieve_collector:
             await offload(relieve_collector)
@@ -113,6 +115,13 @@ async def _watch_runs(manager: RunManager) -> None:
     while True:
         await _attempt("runs of ended processes", manager.tasks.recover())
         await _attempt("decided reviews", manager.resume_decided())
+        await asyncio.sleep(RENEW_S)
+
+
+async def _watch_pages(engine: IngestionEngine) -> None:
+    """Go on with the pages that nobody works on: those of an ended server, after its lease."""
+    while True:
+        await _attempt("pages of ended processes", offload(engine.resume))
         await asyncio.sleep(RENEW_S)
 
 

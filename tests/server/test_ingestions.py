@@ -11,11 +11,12 @@ from support.scripted_world import INPUT
 from support.served_runs import API, Served, read_events, served
 from support.waiting import wait_until_async
 
-from collection_search import SearchContext, Settings
+from collection_search import SearchContext, Settings, aingest
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import RowStatus, TicketStatus
 from collection_search.server.places import Places
 from collection_search.server.routes.ingestions import view_ticket
+from collection_search.tools.ingest import engine_for
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -65,6 +66,27 @@ async def test_pages_by_hand(server: Served, site: LoopbackSite) -> None:
     assert (await server.client.post(f"{path}/retry")).status_code == 200
     *_, end = read_events((await server.client.get(f"{path}/events")).text)
     assert (end.data["stored"], end.data["failed"]) == (2, 0)
+
+
+@pytest.mark.slow
+async def test_pages_that_another_process_left_are_taken(
+    server: Served, site: LoopbackSite
+) -> None:
+    """Within seconds, though the server's own work has ended: one that is killed leaves pages."""
+    engine = await engine_for(server.app.state.context)
+    await wait_until_async(lambda: not engine.is_at_work)
+    page = site.put("/tea", article("Tea", essay("green tea")))
+    settings = server.app.state.context.using()
+    ticket = await aingest(
+        [page], collection="tea", context=SearchContext(settings=settings), work=False
+    )
+    store = await server.app.state.context.storage()
+
+    def is_stored() -> bool:
+        status = store.ledger.status("local", ticket.ticket_id)
+        return status is not None and status.stored == 1
+
+    await wait_until_async(is_stored, timeout_s=30)
 
 
 async def test_another_try_is_for_the_ticket_s_own_pages(

@@ -162,6 +162,14 @@ class IngestionEngine:
             elif self._tasks is not None:
                 self._tasks.wake()
 
+    def resume(self) -> None:
+        """Start the work where pages wait that nobody here works on; one query where none does.
+
+        Other processes may have accepted them, or have ended. Raises StoreError.
+        """
+        if not self.is_at_work and self._pending_in_s() is not None:
+            self.start()
+
     def drain(self, *, timeout_s: float | None = None) -> bool:
         """Work until no page is left; return False when the time was too short.
 

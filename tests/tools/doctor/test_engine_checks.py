@@ -83,6 +83,12 @@ async def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def contents(home: Path) -> dict[str, bytes]:
+    """Return the files beside the collections."""
+    files = [path for path in home.iterdir() if "collections" not in path.name]
+    return {path.name: path.read_bytes() for path in files}
+
+
 @pytest.mark.parametrize(("name", "damage"), DAMAGES)
 async def test_a_damaged_file_beside_the_collections_fails(
     home: Path, name: str, damage: Damage
@@ -93,13 +99,12 @@ async def test_a_damaged_file_beside_the_collections_fails(
     assert finding.state == "ok", finding.detail
     assert finding.detail.endswith("0 collections of local")
     damage(home / name)
-    before = {path: path.read_bytes() for path in home.iterdir() if "collections" not in path.name}
+    before = contents(home)
     finding = await check_store(settings, tenant="local", limit_s=LIMIT_S)
     assert finding.state == "failed"
     said = f"The database {home / name} is damaged or no SQLite database. Restore a backup"
     assert said in finding.detail
-    after = {path: path.read_bytes() for path in home.iterdir() if "collections" not in path.name}
-    assert after == before
+    assert contents(home) == before
 
 
 async def test_files_in_use_and_missing_files_are_well(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from .store_errors import translate_failure
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .opening import SQLiteConnection
+    from .opening import SQLiteConnection, Way
 
 NEIGHBOURS: Final = ("runs.db", "usage.db", "checkpoints.db")
 _CHECK_S: Final = 2.0
@@ -38,7 +38,7 @@ def _problem_of(path: Path) -> StoreError | None:
     if not path.is_file():
         return None
     # A file without a log is read as one that nobody changes: other ways make files beside it.
-    way = "ro" if has_log(path) else "immutable"
+    way: Way = "ro" if has_log(path) else "immutable"
     try:
         with closing(connect(path, way, _CHECK_S)) as connection:
             found = _first_damage(connection)
