@@ -9,7 +9,12 @@ from ...errors import IngestError, MissingExtraError
 from ...text.redaction import redact
 
 try:
-    from amqp.exceptions import AMQPError, MessageNacked
+    from amqp.exceptions import (
+        AMQPError,
+        IrrecoverableChannelError,
+        IrrecoverableConnectionError,
+        MessageNacked,
+    )
     from celery import Celery
     from kombu.exceptions import KombuError
 
@@ -31,6 +36,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+REFUSALS: Final = (IrrecoverableChannelError, IrrecoverableConnectionError)
+"""Failures that come again: a wrong login, a missing vhost, another declaration of a queue."""
 _FAILURES: Final = (AMQPError, KombuError, MessageNacked, OSError)
 
 

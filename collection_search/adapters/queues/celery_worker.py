@@ -15,7 +15,7 @@ from ...errors import CollectionSearchError, IngestError
 from ...runtime.concurrency import run_blocking
 from ...settings.registry import load_adapter
 from ...text.redaction import redact
-from .celery_queue import create_celery_app
+from .celery_queue import REFUSALS, CeleryQueue, create_celery_app
 from .celery_settings import NAMES, QUEUES, TASK
 
 if TYPE_CHECKING:
@@ -67,8 +67,10 @@ class CeleryWorker:
     def run(self, queues: Collection[str] = tuple(NAMES.values())) -> bool:
         """Work on the messages of these queues until a signal ends it.
 
-        Return whether all pages in hand were done. Raises IngestError.
+        Return whether all pages in hand were done. A broker that cannot be reached is waited for,
+        with a warning. Raises IngestError for one that refuses the login, the vhost or a queue.
         """
+        self._ask_broker()
         worker = self.app.Worker(
             # Two workers of one name lock each other out.
             hostname=f"{os.getpid()}@{socket.gethostname()}",
@@ -82,11 +84,22 @@ class CeleryWorker:
         if self._stopping is not None:
             self._stopping.join()
         elif worker.exitcode:
+            self._ask_broker()
             raise IngestError(
                 "The worker was ended by an error of the broker, not by a signal. Start it again:"
-                " what it worked on waits in the ledger."
+                " what it worked on waits in the ledger. Where it ends again, check"
+                " COLLECTION_SEARCH_BROKER_URL and the log of RabbitMQ."
             )
         return self._is_done
+
+    def _ask_broker(self) -> None:
+        """Declare the queues; Celery itself says neither why it waits nor what was refused."""
+        try:
+            CeleryQueue(self.app).declare()
+        except IngestError as error:
+            if isinstance(error.__cause__, REFUSALS):
+                raise
+            logger.warning("%s The worker waits for it.", error)
 
     def _add_task(self) -> None:
         @self.app.task(name=TASK, bind=True)  # type: ignore[untyped-decorator]
