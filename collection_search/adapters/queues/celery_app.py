@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ...context import SearchContext
+from ...errors import ConfigError
 from ...settings.process_defaults import process_settings
 from .celery_worker import CeleryWorker
 
@@ -17,12 +18,20 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Celery:
-    """Return `app`, made when Celery asks for it: an import alone needs no broker."""
+    """Return `app`, made when Celery asks for it: an import alone needs no broker.
+
+    Raises SystemExit with the message of wrong settings: Celery would print a traceback.
+    """
     if name != "app":
         raise AttributeError(name)
-    return _worker().app
+    try:
+        return _worker().app
+    except ConfigError as error:
+        raise SystemExit(str(error)) from error
 
 
 @cache
 def _worker() -> CeleryWorker:
-    return CeleryWorker(SearchContext(settings=process_settings()))
+    settings = process_settings()
+    settings.require_shared_engines()
+    return CeleryWorker(SearchContext(settings=settings))
