@@ -1,19 +1,25 @@
-"""Where this server's data is: its operator is told, other callers are not."""
+"""Where this server's data and models are: its operator is told, other callers are not."""
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import Depends
 
 from ..errors import ConfigError
+from ..settings.served_form import ADDRESS_OR_PATH
+from ..text.redaction import mask_text
 from ..text.written_texts import change_written
 from .access import Caller, authenticate, is_operator
 from .opened import Base  # noqa: TC001 - FastAPI reads it
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..context import SearchContext
     from ..settings import Settings
 
@@ -22,6 +28,7 @@ _SHORTEST: Final = 4
 _FOLDER: Final = "(data folder)"
 _DATABASE: Final = "of this server"
 _HOST: Final = "(database server)"
+_ADDRESS: Final = "(address)"
 _ASKED: Final = frozenset(
     ("question", "purpose", "criteria", "query", "queries", "searched", "gaps", "next_queries")
 )
@@ -29,19 +36,36 @@ _ASKED: Final = frozenset(
 
 
 class Places:
-    """The data folder and the database of a server, which texts for its callers do not name."""
+    """The data folder, the database and the models' folders and addresses of a server.
+
+    Texts for its callers do not name them; of a model's folder they name the last part.
+    """
 
     def __init__(self, settings: Settings | None = None) -> None:
         """Hide the places of the settings; without settings nothing is hidden."""
         url = settings.database_url if settings else None
         folder = str(settings.home) if settings else ""
-        self._rules = _rules_of(folder, url.get_secret_value() if url else "")
+        names = _model_names(settings) if settings else ()
+        self._rules = _rules_of(folder, url.get_secret_value() if url else "", names)
 
     def hide(self, text: str) -> str:
         """Return the text without the places."""
         for pattern, replacement in self._rules:
             text = pattern.sub(replacement, text)
         return text
+
+    def hide_in_settings(self, value: Any) -> Any:
+        """Return a copy of JSON-plain settings without the places, and for nobody with a secret.
+
+        A key or an address with its login may stand where the name of a model belongs.
+        """
+        if isinstance(value, str):
+            return mask_text(self.hide(value), personal=False)
+        if isinstance(value, Mapping):
+            return {name: self.hide_in_settings(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [self.hide_in_settings(inner) for inner in value]
+        return value
 
     def hide_in(self, value: Any) -> Any:
         """Return a copy of a JSON-plain value without the places; pages and questions stay."""
@@ -77,14 +101,37 @@ HiddenPlaces = Annotated[Places, Depends(caller_places)]
 
 
 @lru_cache(maxsize=16)
-def _rules_of(folder: str, url: str) -> list[tuple[re.Pattern[str], str]]:
+def _rules_of(
+    folder: str, url: str, names: tuple[str, ...] = ()
+) -> list[tuple[re.Pattern[str], str]]:
     """Return what is replaced by what, in order: a host is a part of the database's name."""
     databases, hosts = _database_names(url) if url else ([], [])
     rules = [(re.escape(name), _DATABASE) for name in databases]
     rules += [(_quoted(name), rf"\1\2{_HOST}\3") for name in hosts]
     rules += [(_bounded(name), _HOST) for name in filter(_is_distinct, hosts)]
+    rules += [rule for name in names for rule in _rules_of_model(name)]
     rules += [(_bounded(folder), _FOLDER)] if len(folder) >= _SHORTEST else []
     return [(re.compile(pattern), replacement) for pattern, replacement in rules]
+
+
+def _model_names(settings: Settings) -> tuple[str, ...]:
+    """Return the names of models that hold a path or an address, in every form that errors have."""
+    given = (settings.model, settings.embeddings, settings.reranker)
+    names = [*filter(None, given), *(settings.ensemble or "").split()]
+    return tuple(name for name in names if ADDRESS_OR_PATH.search(name))
+
+
+def _rules_of_model(name: str) -> Iterator[tuple[str, str]]:
+    """Yield what is replaced by what for a name with an address, or with the path of a folder."""
+    if "://" in name:
+        yield re.escape(name), _ADDRESS
+        return
+    vendor, _, path = name.partition(":")
+    path = (path if vendor.isalpha() and len(vendor) > 1 else name).rstrip("/\\")
+    shown = re.split(r"[/\\]", path)[-1]
+    for written in {path, os.path.expanduser(path)}:  # noqa: PTH111 - as the folder is read
+        if len(written) >= _SHORTEST:
+            yield _bounded(written), shown.replace("\\", "")
 
 
 def _database_names(url: str) -> tuple[list[str], list[str]]:

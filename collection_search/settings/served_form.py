@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from . import Settings
 
-_ADDRESS_OR_PATH: Final = re.compile(r"://|(^|:)([/\\~.]|[A-Za-z]:[/\\])")
+ADDRESS_OR_PATH: Final = re.compile(r"://|(^|:)([/\\~.]|[A-Za-z]:[/\\])")
 """In the name of a model or of a judge: the operator's own matter."""
 
 _EXAMPLES: Final[Mapping[str, Any]] = MappingProxyType({"max_cost_usd": 0.05})
@@ -31,10 +31,10 @@ def context_form(schema: Mapping[str, Any], settings: Settings) -> dict[str, Any
     choices = remote_choices(settings)
     for name, field in form["properties"].items():
         value = getattr(settings, name, None)
-        shown = [one for one in choices.get(name, ()) if not _ADDRESS_OR_PATH.search(one)]
+        shown = [one for one in choices.get(name, ()) if not ADDRESS_OR_PATH.search(one)]
         if name == "ensemble":
             shown = [" ".join(one for one in shown if one != "lexical")]  # that is no embedder
-            value = None if value is None or _ADDRESS_OR_PATH.search(value) else value
+            value = None if value is None or ADDRESS_OR_PATH.search(value) else value
         is_shown = name not in choices or name == "ensemble" or value in shown
         _fill(field, value if is_shown else None)
         _offer(field, name, [one for one in shown if one])

@@ -74,6 +74,34 @@ def test_the_root_is_no_place() -> None:
     assert Places(Settings(home="/")).hide("a/b /c") == "a/b /c"
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        ("local:/srv/private/emb", "local:/srv/private/emb", "local:emb"),
+        ("local:/srv/private/emb/", "in /srv/private/emb/model.onnx", "in emb/model.onnx"),
+        ("local:~/emb", f"in {Path.home()}/emb.", "in emb."),
+        ("http://u:pw@x:foo", "Unknown: http://u:pw@x:foo", "Unknown: (address)"),
+        ("local:BAAI/bge-small-en-v1.5", "local:BAAI/bge-small-en-v1.5", None),
+        ("openai:small", "openai:small", None),
+    ],
+)
+def test_the_path_of_a_model_is_hidden(
+    tmp_path: Path, name: str, text: str, shown: str | None
+) -> None:
+    """The last part of a folder and other names stay."""
+    settings = Settings(home=tmp_path, embeddings=name)
+    assert Places(settings).hide(text) == (shown or text)
+    assert Places(settings).hide_in_settings({"name": [text]}) == {"name": [shown or text]}
+
+
+def test_settings_show_nobody_a_secret(tmp_path: Path) -> None:
+    """A key or a login in the place of a name; the operator is no exception."""
+    told = {"model": "http://u:hunter2@x:foo", "provider": "tvly-dev-abcdefgh12345678", "n": 1}
+    shown = {"model": "http://[secret]@x:foo", "provider": "[secret]", "n": 1}
+    assert Places().hide_in_settings(told) == shown
+    assert Places(Settings(home=tmp_path)).hide_in_settings(told) == shown
+
+
 @given(st.text(), st.sampled_from([url for url, _ in ADDRESSES]))
 def test_other_texts_stay(text: str, url: str) -> None:
     """Only what names a place is replaced."""

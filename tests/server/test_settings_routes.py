@@ -9,6 +9,7 @@ import pytest
 from support.api_client import ONE, TWO, as_caller, open_api, put_page
 from support.planted_secrets import SECRETS, VENDORS, leaks, quoted
 
+from collection_search import SearchContext
 from collection_search.ports.usage import SpendEntry
 from collection_search.settings.adapter_factory import make_adapter
 from collection_search.settings.process_defaults import process_settings
@@ -86,6 +87,28 @@ async def test_only_the_operator_checks_and_sees_the_folder(
         assert (await api.get(path, **caller)).status_code == 403
         assert (await api.get(path)).status_code != 403
     assert (await api.get("/settings")).json()["home"] == home
+
+
+@pytest.mark.parametrize("path", ["/settings", "/options"])
+async def test_names_of_models_tell_no_place_and_no_secret(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The operator reads where a model is; what is a secret is shown to nobody."""
+    key, folder = "tvly-dev-abcdefgh12345678", "/srv/private/emb"
+    monkeypatch.setenv("COLLECTION_SEARCH_EMBEDDINGS", f"local:{folder}")
+    monkeypatch.setenv("COLLECTION_SEARCH_MODEL", "http://u:hunter2@secret.intra:foo")
+    monkeypatch.setenv("COLLECTION_SEARCH_PROVIDER", key)
+    async with open_api(SearchContext()) as api:
+        mine = await api.get(path)
+        theirs = await api.get(path, **as_caller(ONE, "viewer"))
+    assert (mine.status_code, theirs.status_code) == (200, 200)
+    for answer in (mine, theirs):
+        assert "hunter2" not in answer.text
+        assert key not in answer.text
+    assert f"local:{folder}" in mine.text
+    assert "local:emb" in theirs.text
+    assert "/srv/private" not in theirs.text
+    assert "secret.intra" not in theirs.text
 
 
 async def test_costs_are_the_tenant_s_own(api: httpx.AsyncClient) -> None:

@@ -17,6 +17,7 @@ from ...settings.provider_choice import choose_provider
 from ...settings.provider_needs import is_configured, join_names, missing_variables
 from ...settings.registry import UNNAMED
 from ..access import Viewer, is_operator
+from ..places import HiddenPlaces  # noqa: TC001 - FastAPI reads it
 from ..runs.current import Runs  # noqa: TC001
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ async def me(request: Request, caller: Viewer) -> dict[str, Any]:
 
 
 @router.get("/options")
-async def options(caller: Viewer, runs: Runs) -> dict[str, Any]:
+async def options(caller: Viewer, runs: Runs, places: HiddenPlaces) -> dict[str, Any]:
     """Return the providers, defaults and stages of runs, and the caller's collections."""
     context = await runs.context_of(caller.tenant)
     settings, store = context.using(), await context.storage()
@@ -65,15 +66,17 @@ async def options(caller: Viewer, runs: Runs) -> dict[str, Any]:
     infos = await offload(store.collections.collections, caller.tenant)
     fields = SearchInput.model_fields
     defaults = {name: fields[name].default for name in _DEFAULTS}
+    show = places.hide_in_settings
+    provider = show({"provider": chosen.name, "provider_reason": chosen.reason})
     return {
-        "providers": providers,
+        "providers": show(providers),
         "quality_modes": ["standard", "premium"],
-        "defaults": {"provider": chosen.name, "provider_reason": chosen.reason, **defaults},
+        "defaults": {**provider, **defaults},
         "collections": [info.collection for info in infos],
         "stages": {name: _stages(nodes) for name, nodes in runs.nodes().items()},
         "max_cost_usd": context.max_cost_usd,
-        "model": settings.model,
-        "embeddings": settings.embeddings,
+        "model": show(settings.model),
+        "embeddings": show(settings.embeddings),
     }
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from ...tools.doctor.diagnosis import diagnose
 from ..access import Viewer, is_operator
 from ..opened import Base, context_of
+from ..places import HiddenPlaces  # noqa: TC001 - FastAPI reads it
 
 router = APIRouter(tags=["settings"])
 
@@ -35,20 +36,22 @@ class SetUp(BaseModel):
 
 
 @router.get("/settings")
-async def read_settings(caller: Viewer, base: Base, *, check: bool = False) -> SetUp:
+async def read_settings(
+    caller: Viewer, base: Base, places: HiddenPlaces, *, check: bool = False
+) -> SetUp:
     """Return what is set up. With `check` each part is contacted, for nothing; operator only."""
     context = context_of(base, caller)
     sees_all = is_operator(caller, context.using())
     if check and not sees_all:
         raise HTTPException(403, "Live checks need an admin of the server's own tenant.")
-    found = await diagnose(context, contacts=check)
+    found, show = await diagnose(context, contacts=check), places.hide_in_settings
     return SetUp(
-        findings=[_finding(one.as_json(), sees_all=sees_all) for one in found.findings],
+        findings=[show(_finding(one.as_json(), sees_all=sees_all)) for one in found.findings],
         is_well=found.is_well,
         checked=check,
         tenant=caller.tenant,
         home=str(context.using().home) if sees_all else None,
-        provider=ChosenProvider(name=found.provider, reason=found.reason),
+        provider=ChosenProvider(name=show(found.provider), reason=show(found.reason)),
     )
 
 
