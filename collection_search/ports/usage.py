@@ -98,6 +98,17 @@ class AnswerCache(Protocol):
         ...
 
 
+@runtime_checkable
+class RunAnswerCache(Protocol):
+    """A cache that knows which runs began before their tenant was deleted."""
+
+    def put_of_run(
+        self, tenant_id: str, kind: str, payloads: Mapping[str, Payload], *, began_at: float
+    ) -> None:
+        """Do what `put_many` does, unless the tenant was deleted after the run began."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class SpendEntry:
     """A paid call of a run, or one that a cached answer saved.
@@ -122,6 +133,9 @@ class SpendEntry:
     question: str | None = None
     """What the run was asked, as the setting `capture_query` lets it be told; of the first entry
     of a run that has one it is kept, once."""
+    began_at: float | None = None
+    """When the run began, by default `at`. Where its tenant was deleted since then, its question
+    is left out."""
 
     def __post_init__(self) -> None:
         counts = (self.requests, self.input_tokens, self.output_tokens)

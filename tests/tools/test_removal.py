@@ -38,6 +38,7 @@ from collection_search.tools.removal import (
     purge,
 )
 from collection_search.tools.spending.account import Account
+from collection_search.tools.spending.run_spendings import open_account
 from collection_search.tools.spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
@@ -291,3 +292,31 @@ def test_a_compaction_includes_answers(tmp_path: Path) -> None:
     assert SECRET.encode() in path.read_bytes()
     compact_store(SearchContext(settings=Settings(home=tmp_path)))
     assert SECRET.encode() not in path.read_bytes()
+
+
+async def test_a_run_in_progress_brings_nothing_back(tmp_path: Path) -> None:
+    """Its open stage, and those that begin later, leave neither its question nor an answer."""
+    usage = SQLiteUsage(tmp_path / "usage.db")
+    context = SearchContext(settings=Settings(home=tmp_path), usage_store=usage, tenant_id="acme")
+
+    async def stage(run_id: str) -> Account:
+        ids: RunIds = {"run_id": run_id, "trace_id": "trace", "invocation_id": "call"}
+        account = await open_account(context, ids)
+        account.name_question(f"Where lives the {SECRET}?")
+        account.cache_answers("search", lambda: {run_id: SECRET})
+        account.record_billed("tavily", 1, 0.008)
+        return account
+
+    first = await stage("running")
+    await adelete_tenant(context)
+    await first.close()
+    await (await stage("running")).close()
+    await asyncio.to_thread(spend_writer().flush)
+    assert [total.question for total in usage.totals("acme", by="run")] == [None]
+    assert usage.get("acme", "search", "running", max_age_s=1e9) is None
+    await (await stage("later")).close()
+    await asyncio.to_thread(spend_writer().flush)
+    assert usage.get("acme", "search", "later", max_age_s=1e9) is not None
+    asked = {total.group: total.question for total in usage.totals("acme", by="run")}
+    assert asked == {"running": None, "later": f"Where lives the {SECRET}?"}
+    usage.close()

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ...ports.usage import SpendEntry, SpendTotal
+from ...ports.usage import RunAnswerCache, SpendEntry, SpendTotal
 from .usage_base import UsageBase
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+BOTH = ("one", "two")
 _PUT_AND_END = 'usage.put("one", "search", "key", b"kept")'
 _PUT_IN_CHILD = """
 import multiprocessing
@@ -158,6 +159,30 @@ class AnswerContract(UsageBase):
         assert self.store.totals("one") == []
         assert self.store.get("two", "search", "key", max_age_s=9) == b"1"
         assert self.store.run_total("two", "run").requests == 1
+
+    def test_nothing_of_a_deleted_tenant_comes_back(self) -> None:
+        """A run that is in progress then writes later; a run that begins later is kept."""
+        assert isinstance(self.store, RunAnswerCache)
+        began = self.clock.time()
+        self.clock.advance(1)
+        self.store.delete_tenant("one")
+        self.store.forget_tenant("one")
+        self.clock.advance(1)
+        self.store.prune(1.0)
+        for tenant, run, began_at in (("one", "a", began), ("two", "b", began), ("one", "c", None)):
+            at = self.clock.time()
+            self.store.put_of_run(tenant, "search", {run: b"1"}, began_at=began_at or at)
+            told = {"tenant_id": tenant, "run_id": run, "began_at": began_at, "at": at}
+            self.store.add([self._entry(question="Why?", **told)])
+        self.store.flush()
+        found = [self.store.get_many(one, "search", ["a", "b", "c"], max_age_s=9) for one in BOTH]
+        assert found == [{"c": b"1"}, {"b": b"1"}]
+        asked = {
+            total.group: total.question
+            for one in BOTH
+            for total in self.store.totals(one, by="run")
+        }
+        assert asked == {"a": None, "b": "Why?", "c": "Why?"}
 
     # Spending
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from ...contracts.collection import model_of
 from ...contracts.prices import total_if_known
 from ...errors import CollectionSearchError, ConfigError
-from ...ports.usage import SpendEntry
+from ...ports.usage import RunAnswerCache, SpendEntry
 from ...text.redaction import redact_query
 from .budget import RunBudget
 from .spend_writer import SpendBatch, cached_answers, call_or_warn, spend_writer
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ...context import SearchContext
     from ...contracts.search import WebSearchResponse
     from ...contracts.state import RunIds
-    from ...ports.usage import Payload, SpendKind
+    from ...ports.usage import Payload, SpendKind, UsageStore
     from .budget import RunSpending
 
 T = TypeVar("T")
@@ -44,8 +44,14 @@ class Account:
     """
 
     def __init__(
-        self, context: SearchContext, ids: RunIds, spending: RunSpending | None = None
+        self,
+        context: SearchContext,
+        ids: RunIds,
+        spending: RunSpending | None = None,
+        *,
+        began_at: float | None = None,
     ) -> None:
+        """`began_at` is the time of the run's begin, by default now."""
         self.prices = context.prices()
         self.budget = RunBudget(
             context.cost_limit(),
@@ -54,6 +60,7 @@ class Account:
         )
         self._context = context
         self._ids = ids
+        self._began_at = time.time() if began_at is None else began_at
         self._entries: list[SpendEntry] = []
         self._answers: defaultdict[str, dict[str, Payload]] = defaultdict(dict)
         """By kind and key."""
@@ -148,14 +155,20 @@ class Account:
             if store is not None:
                 for kind in tuple(self._answers):
                     payloads = self._answers.pop(kind)
-                    put = partial(store.put_many, self._context.tenant(), kind, payloads)
-                    call_or_warn(put, _NOT_CACHED)
+                    call_or_warn(partial(self._put, store, kind, payloads), _NOT_CACHED)
                 entries, self._entries = self._entries, []
                 settings = self._context.using()
                 days, answer_cache_s = settings.spend_days, settings.answer_cache_s
                 spend_writer().add(SpendBatch(store, entries, days, answer_cache_s))
         if is_last:
             spend_writer().write_soon()
+
+    def _put(self, store: UsageStore, kind: str, payloads: Mapping[str, Payload]) -> None:
+        tenant = self._context.tenant()
+        if isinstance(store, RunAnswerCache):
+            store.put_of_run(tenant, kind, payloads, began_at=self._began_at)
+        else:  # that of a host
+            store.put_many(tenant, kind, payloads)
 
     async def _count_calls(self) -> None:
         """Count the calls of models in the metrics; the search worker counts searches."""
@@ -191,9 +204,8 @@ class Account:
     def _record(self, kind: SpendKind, name: str, **facts: Any) -> None:
         run_id, tenant = self._ids["run_id"], self._context.tenant()
         try:
-            entry = SpendEntry(
-                tenant, run_id, time.time(), kind, name, question=self._question, **facts
-            )
+            facts |= {"question": self._question, "began_at": self._began_at}
+            entry = SpendEntry(tenant, run_id, time.time(), kind, name, **facts)
             self._entries.append(entry)
         except CollectionSearchError as error:
             logger.warning("what the run spent cannot be written down: %s", error)

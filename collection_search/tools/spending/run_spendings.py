@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 import weakref
 from collections import OrderedDict
 from functools import partial
@@ -62,7 +63,26 @@ class RunSpendings:
         return spending
 
 
+class RunStarts:
+    """When this process began with each run: a tenant may be deleted while it goes on."""
+
+    def __init__(self, max_runs: int = MAX_RUNS) -> None:
+        self._max_runs = max_runs
+        self._lock = threading.Lock()
+        self._known: OrderedDict[_Key, float] = OrderedDict()
+
+    def of(self, key: _Key) -> float:
+        """Return the time at which this was first asked for the run."""
+        with self._lock:
+            began_at = self._known.setdefault(key, time.time())
+            self._known.move_to_end(key)
+            if len(self._known) > self._max_runs:
+                self._known.popitem(last=False)
+            return began_at
+
+
 _spendings = RunSpendings()
+_starts = RunStarts()
 
 
 async def open_account(context: SearchContext, ids: RunIds, *, is_new: bool = False) -> Account:
@@ -71,9 +91,11 @@ async def open_account(context: SearchContext, ids: RunIds, *, is_new: bool = Fa
     What a run has spent before this process took it over is read from the store, unless it `is_new`
     or has no ceiling.
     """
-    if context.cost_limit() is None:
-        return Account(context, ids)
-    return Account(context, ids, await _spending_of(context, ids["run_id"], is_new=is_new))
+    run_id, spending = ids["run_id"], None
+    began_at = _starts.of(_key(context, run_id))
+    if context.cost_limit() is not None:
+        spending = await _spending_of(context, run_id, is_new=is_new)
+    return Account(context, ids, spending, began_at=began_at)
 
 
 async def share_ceiling(context: SearchContext, run_id: str, *, with_run: str) -> None:

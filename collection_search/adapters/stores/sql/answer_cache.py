@@ -14,6 +14,7 @@ from ....errors import StoreError
 from ....runtime.failure_log import log_failure
 from ....runtime.write_behind import write_behind
 from .answer_keys import KeyIndex
+from .deletion_marks import NOT_DELETED, hash_tenant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,8 +35,9 @@ CHECKS: Final = 100
 MAX_QUEUED: Final = 8_192
 """Answers that may wait; those of searches take 20 to 50 MB."""
 
-_PUT: Final = """
-    INSERT INTO answers (tenant_id, kind, key_hash, payload, stored_at) VALUES (?, ?, ?, ?, ?)
+_PUT: Final = f"""
+    INSERT INTO answers (tenant_id, kind, key_hash, payload, stored_at)
+    SELECT ?, ?, ?, ?, ? WHERE {NOT_DELETED}
     ON CONFLICT (tenant_id, kind, key_hash)
     DO UPDATE SET payload = excluded.payload, stored_at = excluded.stored_at
 """
@@ -54,6 +56,8 @@ class Queued:
 
     payload: Payload
     stored_at: float
+    began_at: float
+    """When the run began that was answered."""
 
     def made(self) -> bytes | None:
         """Return the payload as bytes, None when encoding fails."""
@@ -103,10 +107,18 @@ class AnswerQueue:
         payloads: Mapping[str, Payload],
         *,
         stored_at: float,
+        began_at: float | None = None,
         within_s: float,
     ) -> None:
-        """Queue the payloads; beyond `MAX_QUEUED` they are dropped with a warning."""
-        rows = {(tenant_id, kind, key): Queued(one, stored_at) for key, one in payloads.items()}
+        """Queue the payloads; beyond `MAX_QUEUED` they are dropped with a warning.
+
+        Those of a run that began before its tenant was deleted are not written.
+        """
+        began_at = stored_at if began_at is None else began_at
+        rows = {
+            (tenant_id, kind, key): Queued(one, stored_at, began_at)
+            for key, one in payloads.items()
+        }
         with self._changing:
             has_room = len(self._rows) + len(rows) <= MAX_QUEUED
             if has_room:
@@ -161,7 +173,10 @@ class AnswerQueue:
 
     def _write(self, queued: Mapping[Place, Queued]) -> None:
         rows = [
-            (tenant_id, kind, hash_key(key), payload, row.stored_at)
+            (
+                *(tenant_id, kind, hash_key(key), payload, row.stored_at),
+                *(hash_tenant(tenant_id), row.began_at),
+            )
             for (tenant_id, kind, key), row in queued.items()
             if (payload := row.made()) is not None
         ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ....text.clean import to_unicode
+from .deletion_marks import NOT_DELETED, hash_tenant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,17 +14,27 @@ if TYPE_CHECKING:
     from .connection import Connection
 
 
+_KEEP: Final = (
+    f"INSERT INTO run_questions SELECT ?, ?, ? WHERE {NOT_DELETED} ON CONFLICT DO NOTHING"
+)
+
+
 def keep_questions(connection: Connection, entries: Sequence[SpendEntry]) -> None:
-    """Keep the question of each run among the entries, the first that is told of a run."""
+    """Keep the question of each run among the entries, the first that is told of a run.
+
+    Those of runs that began before their tenant was deleted are left out.
+    """
     rows = [
-        (entry.tenant_id, entry.run_id, to_unicode(entry.question))
+        (
+            *(entry.tenant_id, entry.run_id, to_unicode(entry.question)),
+            hash_tenant(entry.tenant_id),
+            entry.at if entry.began_at is None else entry.began_at,
+        )
         for entry in entries
         if entry.question
     ]
     if rows:
-        connection.executemany(
-            "INSERT INTO run_questions VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows
-        )
+        connection.executemany(_KEEP, rows)
 
 
 def read_questions(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ....ports.usage import SpendTotal
 from ....text.clean import to_unicode
 from .answer_cache import LINGER_S, RUN_S, AnswerQueue, hash_key
+from .deletion_marks import KEPT_S, OLD, mark_deletion
 from .run_questions import forget_questions, keep_questions, read_questions
 
 if TYPE_CHECKING:
@@ -118,6 +119,12 @@ class SQLUsage:
         """Queue all payloads, by key; a thread writes them soon, in one transaction."""
         self._put(tenant_id, kind, payloads, within_s=RUN_S)
 
+    def put_of_run(
+        self, tenant_id: str, kind: str, payloads: Mapping[str, Payload], *, began_at: float
+    ) -> None:
+        """Do the same for a run that began then; nothing comes back after a tenant's deletion."""
+        self._put(tenant_id, kind, payloads, within_s=RUN_S, began_at=began_at)
+
     def flush(self) -> None:
         """Wait until all payloads are in the file; failures are logged."""
         self._answers.flush()
@@ -127,12 +134,16 @@ class SQLUsage:
         self.flush()
         oldest = self._clock() - older_than_s
         if tenant_id is None:
-            return self._delete("answers WHERE stored_at <= ?", oldest)
+            return self._delete(OLD, min(oldest, self._clock() - KEPT_S), oldest)
         return self._erase("answers WHERE tenant_id = ? AND stored_at <= ?", tenant_id, oldest)
 
     def delete_tenant(self, tenant_id: str) -> int:
-        """Delete all answers of a tenant, not its spending; return how many."""
+        """Delete all answers of a tenant, not its spending; return how many.
+
+        What its runs of before write afterwards is left out, questions too.
+        """
         self.flush()
+        self._mark(tenant_id)
         return self._erase("answers WHERE tenant_id = ?", tenant_id)
 
     def add(self, entries: Iterable[SpendEntry]) -> None:
@@ -174,18 +185,35 @@ class SQLUsage:
         return self._delete("spend WHERE at <= ?", self._clock() - older_than_s)
 
     def forget_tenant(self, tenant_id: str) -> int:
-        """Delete all entries of a tenant; return how many."""
+        """Delete all entries of a tenant; return how many.
+
+        Its runs of before may add entries, without their questions.
+        """
+        self._mark(tenant_id)
         return self._erase("spend WHERE tenant_id = ?", tenant_id)
 
     def _put(
-        self, tenant_id: str, kind: str, payloads: Mapping[str, Payload], *, within_s: float
+        self,
+        tenant_id: str,
+        kind: str,
+        payloads: Mapping[str, Payload],
+        *,
+        within_s: float,
+        began_at: float | None = None,
     ) -> None:
         now = self._clock()
-        self._answers.put(tenant_id, kind, payloads, stored_at=now, within_s=within_s)
+        self._answers.put(
+            tenant_id, kind, payloads, stored_at=now, began_at=began_at, within_s=within_s
+        )
 
-    def _delete(self, what: str, value: float) -> int:
+    def _mark(self, tenant_id: str) -> None:
+        """Refuse what runs of before write; what they have written is deleted afterwards."""
         with self._database.write(None) as connection:
-            count = connection.execute(f"DELETE FROM {what}", (value,)).rowcount
+            mark_deletion(connection, tenant_id, self._clock())
+
+    def _delete(self, what: str, *values: float) -> int:
+        with self._database.write(None) as connection:
+            count = connection.execute(f"DELETE FROM {what}", values).rowcount
             forget_questions(connection)
         return count
 
