@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import importlib
 import signal
 import socket
@@ -184,9 +185,16 @@ def _listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens there. Raises ConfigError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        socket.getaddrinfo(host or None, port, family)  # the next call hides that a name is unknown
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
+        is_elsewhere = isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
+        advice = (
+            "Give --host a name or an address of this machine."
+            if is_elsewhere
+            else "Choose another port with --port."
+        )
         raise ConfigError(
             f"The server cannot listen on {_url_host(host)}:{port}: {error.strerror or error}."
-            " Choose another port with --port."
+            f" {advice}"
         ) from error

@@ -18,6 +18,7 @@ logger = logging.getLogger(__name__)
 
 FOLDER: Final = "calibrations"
 """Its name in the data folder."""
+_OWNER_ONLY: Final = 0o600
 
 
 def read_scale(folder: Path, fingerprint: str) -> ModelScale | None:
@@ -50,8 +51,9 @@ def write_scale(folder: Path, fingerprint: str, scale: ModelScale) -> None:
         "languages": {name: each._asdict() for name, each in scale.separations.items()},
     }
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with write_whole(path) as draft:
+            draft.chmod(_OWNER_ONLY)
             draft.write_text(json.dumps(stored), "utf-8")
     except OSError as error:
         logger.info("the scale of %s stays in memory only: %s", fingerprint, error)

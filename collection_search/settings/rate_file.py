@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from ..resilience.known_rate import MAX_INTERVAL_S, MAX_WINDOW_S, KnownRate, RateSource
+from ..runtime.private_files import create_private
 from ..text.validation import number_within, whole_number
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class RateFile:
         draft = self._path.with_name(f".{RATE_FILE}-{os.getpid()}")
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            create_private(draft)
             draft.write_text(json.dumps(kept), "utf-8")
             draft.replace(self._path)
         except OSError as error:

@@ -45,10 +45,10 @@ def remote_choices(settings: Settings) -> dict[str, list[str]]:
 def restrict_remote_caller(asked: RemoteChoice, server: Any, settings: Settings) -> dict[str, Any]:
     """Return the fields that replace those of a remote caller's context.
 
-    The tenant is that of the authenticated user of the host's `server`. The ceiling of the cost can
-    only be lowered, and the search for the purpose's words can only be switched off. Raises
-    ConfigError for a provider, model or embedder that is not in the settings, and for a user
-    without an identity; a retry does not help.
+    The tenant is that of the authenticated user of the host's `server`. The search for the
+    purpose's words can only be switched off. Raises ConfigError for a provider, model or embedder
+    that is not in the settings, for a ceiling of the cost above that of the settings, and for a
+    user without an identity; a retry does not help.
     """
     for field, allowed in remote_choices(settings).items():
         given = getattr(asked, field)
@@ -56,6 +56,7 @@ def restrict_remote_caller(asked: RemoteChoice, server: Any, settings: Settings)
             if isinstance(name, str) and name not in allowed:
                 other = suggest(name, allowed) or f". It has: {', '.join(allowed) or 'none'}."
                 raise ConfigError(f"{field} {name!r} is not configured on this server{other}")
+    refuse_higher_ceiling(asked.max_cost_usd, settings.max_cost_usd)
     limits = [limit for limit in (settings.max_cost_usd, asked.max_cost_usd) if limit is not None]
     return {
         "tenant_id": _tenant_of(server, settings),
@@ -64,6 +65,15 @@ def restrict_remote_caller(asked: RemoteChoice, server: Any, settings: Settings)
         "max_cost_usd": min(limits, default=None),
         "search_purpose": asked.search_purpose if settings.search_purpose else False,
     }
+
+
+def refuse_higher_ceiling(asked: float | None, most: float | None) -> None:
+    """Raise ConfigError for a ceiling of the cost above the server's own."""
+    if asked is not None and most is not None and asked > most:
+        raise ConfigError(
+            f"max_cost_usd {asked:g} is above this server's ceiling of {most:g}."
+            " Give less, or leave it out."
+        )
 
 
 def user_of_server(server: Any) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
+import stat
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +84,14 @@ def spread(unrelated: float, related: float) -> Callable[[list[str]], Vectors]:
 
 def kept(folder: Path) -> list[Path]:
     return sorted((folder / FOLDER).glob("*"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such modes")
+async def test_a_scale_is_its_owner_s(tmp_path: Path) -> None:
+    """As all files of the data folder are."""
+    await scale_of(Placing(spread(0.2, 0.7)), folder=tmp_path)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / FOLDER, *kept(tmp_path))]
+    assert modes == [0o700, 0o600]
 
 
 async def test_anchors_are_embedded_once(tmp_path: Path) -> None:

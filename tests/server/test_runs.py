@@ -214,10 +214,21 @@ async def test_a_forged_context_is_refused(server: Served, forged: dict[str, Any
 
 
 async def test_the_ceiling_can_only_be_lowered(settings: Settings) -> None:
-    """The lowest of the settings', the host's and the caller's holds."""
+    """The lowest of the settings', the host's and the caller's holds; a higher one is refused."""
     ceiling = settings.model_copy(update={"max_cost_usd": 0.5})
-    async with served(context_with(ceiling, ScriptedAdapter(good_pages()))) as server:
-        for asked, held in ((9.0, 0.5), (0.25, 0.25), (None, 0.5)):
+    context = context_with(ceiling, ScriptedAdapter(good_pages()))
+    async with served(context.model_copy(update={"max_cost_usd": 0.4})) as server:
+        for asked, most in ((9.0, "0.5"), (0.45, "0.4")):
+            body = {
+                "graph": "collection_search",
+                "input": INPUT,
+                "context": {"max_cost_usd": asked},
+            }
+            answer = await server.client.post(f"{API}/runs", json=body)
+            assert answer.status_code == 400
+            assert f"above this server's ceiling of {most}" in answer.json()["error"]["message"]
+        assert (await server.client.get(f"{API}/runs")).json() == {"runs": []}
+        for asked, held in ((0.4, 0.4), (0.25, 0.25), (None, 0.4)):
             run = await server.start(context={"max_cost_usd": asked}, **INPUT)
             end = await server.end_of(run["run_id"])
             assert end["output"]["telemetry"]["cost_limit_usd"] == held

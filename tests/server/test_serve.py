@@ -127,6 +127,25 @@ def test_it_refuses_to_start(options: list[str], told: str) -> None:
     assert told in " ".join(done.stderr.split())
 
 
+@pytest.mark.parametrize("host", ["nosuch.invalid", "192.0.2.7"])
+def test_a_host_that_is_elsewhere_is_told(host: str, tmp_path: Path) -> None:
+    """Another port would not help."""
+    own = {"COLLECTION_SEARCH_HOME": str(tmp_path), "COLLECTION_SEARCH_SERVER_AUTH": "true"}
+    done = subprocess.run(
+        [*COMMAND, "--host", host],
+        env=os.environ | own,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 2, said
+    assert f"cannot listen on {host}:" in said
+    assert "Give --host a name or an address of this machine." in said
+    assert "--port" not in said
+
+
 def test_the_app_that_a_server_loads_relieves_the_collector(tmp_path: Path) -> None:
     """As `langgraph dev` loads it; a host that mounts an app of its own keeps its collector."""
     code = (

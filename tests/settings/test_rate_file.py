@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,6 +28,8 @@ def test_it_keeps_the_rate_of_each(tmp_path: Path) -> None:
     assert two.load() == KnownRate("free", at=5.0)
     assert RateFile(home, "other").load() is None
     assert [path.name for path in home.iterdir()] == [RATE_FILE]
+    if os.name == "posix":
+        assert stat.S_IMODE((home / RATE_FILE).stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize(

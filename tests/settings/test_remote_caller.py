@@ -46,6 +46,18 @@ def test_the_tenant_is_the_user_s(
     assert approver_of(server) == approver
 
 
+def test_a_higher_ceiling_is_refused(settings: Settings) -> None:
+    """It is not cut in silence; the same and a lower one hold."""
+    own, server = settings.model_copy(update={"max_cost_usd": 0.02}), SimpleNamespace(user=None)
+    with pytest.raises(
+        ConfigError, match=r"max_cost_usd 5 is above this server's ceiling of 0\.02"
+    ):
+        restrict_remote_caller(SearchContext(max_cost_usd=5), server, own)
+    for asked, held in ((0.02, 0.02), (0.01, 0.01), (None, 0.02)):
+        fields = restrict_remote_caller(SearchContext(max_cost_usd=asked), server, own)
+        assert fields["max_cost_usd"] == held
+
+
 @pytest.mark.parametrize("identity", ["", None, 7])
 def test_a_user_without_an_identity_has_no_tenant(settings: Settings, identity: Any) -> None:
     """No collection of the operator's is open to him."""
