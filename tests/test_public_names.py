@@ -33,6 +33,22 @@ def test_public_names_and_parameters_are_those_of_the_record() -> None:
     assert public_surface() == RECORD.read_text("utf-8").splitlines()
 
 
+def test_the_doubles_need_no_pytest() -> None:
+    """The suites that do are left out of all names, and say what to install."""
+    code = """
+import sys
+sys.modules["pytest"] = None
+from collection_search.testing import *
+print(rows(1)[0].title, "LedgerContract" in globals())
+from collection_search.testing import LedgerContract
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert result.stdout.strip() == "asyncio 1 False"
+    assert "LedgerContract is a suite of tests for pytest. Install it: pip" in result.stderr
+
+
 def test_unknown_name_is_an_attribute_error() -> None:
     """A misspelt name fails as for any module."""
     with pytest.raises(AttributeError, match="no_such_name"):

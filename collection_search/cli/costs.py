@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..contracts.prices import format_usd
+from ..text.clean import MAX_QUERY_CHARS, excerpt
 from .shared.context_options import AsJson, Tenant, search_context
 from .shared.terminal import Screen
 from .shared.time_spans import parse_since
@@ -105,7 +106,7 @@ def format_runs(totals: Sequence[SpendTotal]) -> Iterator[str]:
     right = max(map(len, [total, *amounts]))
     for one, amount in zip(totals, amounts, strict=True):
         yield f"{_minute(one)}  {amount:>{right}}  {_calls(one)}"
-        yield f"  {one.question or '(its question is not kept)'}"
+        yield f"  {excerpt(one.question or '(its question is not kept)', MAX_QUERY_CHARS)}"
         yield f"  {one.group}"
     yield f"{'in all':<16}  {total:>{right}}"
 

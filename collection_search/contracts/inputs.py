@@ -113,7 +113,10 @@ class PreselectedResult(BaseModel):
     )
     content_ref: str | None = Field(
         default=None,
-        description="The page's text, if it is staged; a result of a run has it.",
+        description=(
+            "The page's text, if it is staged; a result of a run has it. One that is not staged any"
+            " more, after a day, is fetched."
+        ),
         examples=["sha256:..."],
     )
     provenance: dict[str, JsonValue] = Field(

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from langchain_core.messages import AnyMessage, HumanMessage, convert_to_messages
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -15,14 +16,16 @@ from pydantic import (
     model_validator,
 )
 
+from ..text.clean import MAX_CHAT_CHARS, clean_chat_text
 from ..text.problems import list_problems
 from .collection import Passage
-from .search import Name, NormalizedQuery
+from .search import Name
 
-_MAX_CHARS = 2000
-_QUESTION: TypeAdapter[str] = TypeAdapter(
-    Annotated[NormalizedQuery, Field(min_length=1, max_length=_MAX_CHARS)]
-)
+ChatText = Annotated[
+    str, AfterValidator(clean_chat_text), Field(min_length=1, max_length=MAX_CHAT_CHARS)
+]
+"""What a person wrote in a chat. It is no query: what is searched for is made of it."""
+_QUESTION: TypeAdapter[str] = TypeAdapter(ChatText)
 
 
 class ResearchInput(BaseModel):
@@ -36,10 +39,8 @@ class ResearchInput(BaseModel):
     kept_on_thread: ClassVar = frozenset({"collection_scope"})
     """Fields that hold for the next turn too, where that does not give them."""
 
-    question: NormalizedQuery | None = Field(
+    question: ChatText | None = Field(
         default=None,
-        min_length=1,
-        max_length=_MAX_CHARS,
         description="What you want to know; not needed where messages end in a question.",
         examples=["How do I cancel an asyncio task after a timeout?"],
     )

@@ -1,6 +1,7 @@
 """State, updates and output of the collection search graph: JSON-plain values only.
 
-Page texts never enter the state: a candidate names its staged text by `content_ref`.
+Page texts never enter the state: a candidate and a result name their staged text by
+`content_ref`.
 """
 
 from __future__ import annotations
@@ -105,6 +106,8 @@ class SearchFailure(TypedDict):
     kind: str
     code: str
     message: str
+    retryable: bool
+    """Whether the same call may work later."""
     http_status: int | None
     retry_in_ms: int | None
 
@@ -170,6 +173,8 @@ class RankedResult(TypedDict):
     heuristic_score: float
     """0-100 (profile `literal`: the specified parts, at most 75)."""
     explanation: dict[str, Any]
+    content_ref: str | None
+    """Names the staged text of the page, as the candidate does."""
     criteria: NotRequired[PageCriteria]
     """How it meets the run's criteria, where it has any."""
 

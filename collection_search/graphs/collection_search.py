@@ -59,8 +59,10 @@ def build_graph(
     insert these alone. `k_hitl_gate` needs a checkpointer, and `k_verify_coverage` follows an
     ingestion. `k_auto_ingest` is left out where one of the other two decides. The graph runs by
     `invoke`, `ainvoke`, `stream` and `astream`, alone or as a node of another graph. Raises
-    InputError for an unknown node.
+    InputError for an unknown node, and for a name that is not in a set or a list.
     """
+    if isinstance(review, str):
+        raise InputError(f"review is True, or a set of nodes: review={{{review!r}}}.")
     inserted = DORMANT if review is True else frozenset(review or ())
     if unknown := sorted(inserted - DORMANT):
         raise InputError(f"There is no dormant node {unknown[0]!r}: take {sorted(DORMANT)}.")

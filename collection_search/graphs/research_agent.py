@@ -38,7 +38,8 @@ def build_graph(**compile_options: Any) -> CompiledStateGraph[Any, Any, Any, Any
     """Return the compiled graph; `compile_options` (checkpointer, cache ...) go to `compile`.
 
     With a checkpointer a thread is a conversation: earlier messages are known, and passages that
-    were found can be cited again.
+    were found can be cited again. As a node of a host's graph with a checkpointer it needs
+    `checkpointer=True` for that, a memory of its own on the host's thread.
     """
     graph = StateGraph(
         ResearchState,

@@ -52,7 +52,7 @@ async def acquire(state: IngestionInput, run: StageRun) -> AcquireUpdate:
     if state.session_id is not None:
         return await _from_session(state, run)
     if state.source == "preselected":
-        return _update(state, distinct(_preselected(state, run)))
+        return _update(state, await _with_staged_texts(distinct(_preselected(state, run)), run))
     return await _from_search(state, run)
 
 
@@ -130,6 +130,26 @@ def _preselected(state: IngestionInput, run: StageRun) -> Iterable[AcquiredPage]
             content_ref=one.content_ref,
             provenance=_trusted(one.url, one.provenance, run.ids["run_id"]),
         )
+
+
+async def _with_staged_texts(pages: list[AcquiredPage], run: StageRun) -> list[AcquiredPage]:
+    """Return the pages; one whose text is not staged any more is fetched, as one without a text.
+
+    A host's person may decide days after the search. The run's own stages have just staged theirs.
+    """
+    own = run.ids["run_id"]
+    named = [p for p in pages if p["content_ref"] and p["provenance"].get("run_id") != own]
+    if not named:
+        return pages
+    store, tenant = await run.context.storage(), run.context.tenant()
+
+    def forget_lost_texts() -> None:
+        for page in named:
+            if store.staging.get(tenant, str(page["content_ref"])) is None:
+                page["content_ref"] = None
+
+    await offload(forget_lost_texts)
+    return pages
 
 
 def _trusted(url: str, stated: dict[str, Any], run_id: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from ..contracts.functions import RETRIEVE, WEB_SEARCH
 from ..planning.answer_prompts import LAST_STEP
 from ..ports import ChatMessage
 from ..runtime.failure_log import log_failure
+from ..text.clean import MAX_QUERY_CHARS
 from ..tools.answers.outcomes import failure_reason
 from ..tools.answers.paid_chat import chat_model, explain_missing_model, paid_chat
 from .conversation import conversation
@@ -131,6 +132,7 @@ def _without_model(
 
 def _lookup(state: ResearchState) -> RequestedCall:
     """Return the call that a model would most likely begin with."""
+    query = " ".join(state["asked"].split())[:MAX_QUERY_CHARS]
     if state["collection_scope"]:
-        return {"id": "call_1", "name": RETRIEVE.name, "arguments": {"question": state["asked"]}}
-    return {"id": "call_1", "name": WEB_SEARCH.name, "arguments": {"query": state["asked"]}}
+        return {"id": "call_1", "name": RETRIEVE.name, "arguments": {"question": query}}
+    return {"id": "call_1", "name": WEB_SEARCH.name, "arguments": {"query": query}}

@@ -9,6 +9,7 @@ from ..contracts.collection import Passage
 from ..errors import CostLimitReached
 from ..runtime.cancellation import ends_caller
 from ..tools.failed_calls import failed_call
+from .conversation import last_number
 from .research_tools import Found, call_tool
 from .stage import StageRun, stage
 
@@ -35,7 +36,8 @@ async def call_tools(state: ResearchState, run: StageRun) -> ToolsUpdate:
     calls = state["turn"][-1]["tool_calls"]
     found = await asyncio.gather(*(_observed(call, state, run) for call in calls))
     passages = [Passage.model_validate(one) for one in state["passages"]]
-    entries = [_entry(call, one, passages) for call, one in zip(calls, found, strict=True)]
+    last = last_number(state)
+    entries = [_entry(call, one, passages, last) for call, one in zip(calls, found, strict=True)]
     responses = [one.response for one in found if one.response is not None]
     failed = [one.text for one in found if one.is_error]
     flags: list[ResearchFlag] = ["tool_failed"] if failed else []
@@ -68,8 +70,8 @@ async def _observed(call: RequestedCall, state: ResearchState, run: StageRun) ->
         return found
 
 
-def _entry(call: RequestedCall, found: Found, passages: list[Passage]) -> TurnEntry:
-    numbers = [n for one in found.passages if (n := _number(one, passages)) is not None]
+def _entry(call: RequestedCall, found: Found, passages: list[Passage], last: int) -> TurnEntry:
+    numbers = [n for one in found.passages if (n := _number(one, passages, last)) is not None]
     return {
         "role": "tool",
         "text": _FULL if found.passages and not numbers else found.text,
@@ -79,15 +81,15 @@ def _entry(call: RequestedCall, found: Found, passages: list[Passage]) -> TurnEn
     }
 
 
-def _number(found: Passage, passages: list[Passage]) -> int | None:
-    """Return the passage's number, a new one where it is not yet among them; None: no room."""
+def _number(found: Passage, passages: list[Passage], last: int) -> int | None:
+    """Return the passage's number, one after `last` for a new one; None where there is no room."""
     key = _key(found)
     for known in passages:
         if _key(known) == key:
             return known.n
     if len(passages) >= MAX_PASSAGES:
         return None
-    n = max((known.n for known in passages), default=0) + 1
+    n = max([last, *(known.n for known in passages)]) + 1
     passages.append(found.model_copy(update={"n": n}))
     return n
 

@@ -11,7 +11,8 @@ from ..contracts.collection import Passage
 from ..planning.answer_prompts import research_prompt
 from ..ports import ChatMessage, ChatToolCall
 from ..text.untrusted import fence, neutralize
-from ..tools.answers.passage_lists import fence_passages
+from ..tools.answers.marks import keep_citations
+from ..tools.answers.passage_lists import fence_passages, list_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,17 +23,20 @@ MAX_EARLIER: Final = 8
 """Messages of earlier turns that the model gets."""
 _MAX_CHARS: Final = 3000
 """Of each of them."""
-_CITATION = re.compile(r"\[(\d{1,9})\]")
+_SOURCE = re.compile(r"^(?:- )?(\[(\d{1,6})\] .* — https?://\S+)$", re.MULTILINE)
+"""A line of the list of sources below an answer."""
 
 
 def conversation(state: ResearchState) -> list[ChatMessage]:
     """Return prompt, earlier turns, the question, and what model and tools said since.
 
     Earlier answers were written from pages of the web, so they are fenced too; messages of other
-    tools and systems are left out.
+    tools and systems are left out. A number whose passage is not in the state is left out of an
+    earlier answer: it would be taken for that of another passage.
     """
     earlier, passages = _before_question(state["messages"]), _by_number(state)
-    messages = [research_prompt(), *map(_earlier, earlier[-MAX_EARLIER:])]
+    said = (_earlier(message, passages) for message in earlier[-MAX_EARLIER:])
+    messages = [research_prompt(), *said]
     if cited := _cited(earlier, passages):
         again = fence_passages(cited)
         messages.append(ChatMessage("user", f"The passages of the last answer:\n{again}"))
@@ -54,6 +58,16 @@ def found_passages(state: ResearchState) -> list[Passage]:
     return _of(sorted(numbers), _by_number(state))
 
 
+def last_number(state: ResearchState) -> int:
+    """Return the highest number of a passage in the thread, also of one that is not in the state.
+
+    A host's thread may keep the messages alone.
+    """
+    answers = (one for one in state["messages"] if isinstance(one, AIMessage))
+    listed = (number for answer in answers for number in _listed(answer))
+    return max([*listed, *(one["n"] for one in state["passages"])], default=0)
+
+
 def _by_number(state: ResearchState) -> dict[int, Passage]:
     return {one["n"]: Passage.model_validate(one) for one in state["passages"]}
 
@@ -65,18 +79,29 @@ def _before_question(messages: Sequence[Any]) -> list[Any]:
     return [one for one in before if isinstance(one, HumanMessage | AIMessage) and one.text]
 
 
-def _earlier(message: Any) -> ChatMessage:
+def _earlier(message: Any, passages: dict[int, Passage]) -> ChatMessage:
     text = str(message.text)[:_MAX_CHARS]
     if isinstance(message, HumanMessage):
         return ChatMessage("user", text)
-    return ChatMessage("assistant", fence(neutralize(text)))
+    known = keep_citations(text, _known(message, passages))
+    return ChatMessage("assistant", fence(neutralize(known)))
+
+
+def _known(answer: Any, passages: dict[int, Passage]) -> list[int]:
+    """Return the numbers below an answer that are still those of the same pages."""
+    listed = _listed(answer).items()
+    return [n for n, head in listed if n in passages and list_sources([passages[n]]) == head]
+
+
+def _listed(answer: Any) -> dict[int, str]:
+    """Return the sources below an answer, by number: its own text has no such lines."""
+    return {int(number): head for head, number in _SOURCE.findall(str(answer.text))}
 
 
 def _cited(earlier: Sequence[Any], passages: dict[int, Passage]) -> list[Passage]:
-    """Return the passages that the last answer names."""
+    """Return the passages that the last answer lists."""
     last = next((one for one in reversed(earlier) if isinstance(one, AIMessage)), None)
-    named = _CITATION.findall(str(last.text)) if last is not None else []
-    return _of(sorted({int(number) for number in named}), passages)
+    return [] if last is None else _of(sorted(_known(last, passages)), passages)
 
 
 def _of(numbers: Iterable[int], passages: dict[int, Passage]) -> list[Passage]:

@@ -139,6 +139,7 @@ def _result(candidate: Candidate, scored: Scored, similarity: float) -> RankedRe
         "embedding_similarity": similarity,
         "heuristic_score": scored.heuristic_score,
         "explanation": scored.explanation,
+        "content_ref": candidate["content_ref"],
     }
 
 

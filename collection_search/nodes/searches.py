@@ -103,6 +103,7 @@ def _failure(query: str, response: WebSearchResponse) -> SearchFailure:
         "kind": error["kind"],
         "code": error["code"],
         "message": error["message"],
+        "retryable": error["retryable"],
         "http_status": response.outcome.meta.get("http_status"),
         "retry_in_ms": error.get("retry_in_ms"),
     }

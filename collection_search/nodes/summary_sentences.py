@@ -56,7 +56,10 @@ def _searched(state: Mapping[str, Any]) -> str:
     if not results:
         return f"{found}: {number} found."
     best = max(one["embedding_rank_score"] for one in results)
-    return f"{found}: {number} found, {len(results)} ranked, best score {best:.0f} of 100."
+    ranked = f"{len(results)} ranked, best score {best:.0f} of 100."
+    if not report["result_count"]:  # in a further round, whose pages alone are counted
+        return f"{found}: no further page found. Before: {ranked}"
+    return f"{found}: {number} found, {ranked}"
 
 
 def _answered(state: Mapping[str, Any]) -> str:

@@ -1,11 +1,13 @@
 """Doubles and contract suites for tests of programs that use this package, and for its own.
 
-None of them needs a network, a key or a test framework's patching.
+None of them needs a network, a key or a test framework's patching. The contract suites of
+stores and of HTTP adapters need pytest; without it `import *` leaves them out.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -94,10 +96,21 @@ _MODULES: Final = {
 }
 """Where each public name lives: a module is imported when one of its names is used."""
 
+_OF_PYTEST: Final = ("http_search", "stores")
+
+if importlib.util.find_spec("pytest") is None:
+    __all__[:] = [name for name in __all__ if _MODULES[name] not in _OF_PYTEST]
+
 
 def __getattr__(name: str) -> Any:
     if module := _MODULES.get(name):
-        return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+        try:
+            return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+        except ModuleNotFoundError as error:
+            if error.name != "pytest":
+                raise
+            told = f"{name} is a suite of tests for pytest. Install it: pip install pytest"
+            raise ModuleNotFoundError(told, name="pytest") from None
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

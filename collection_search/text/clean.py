@@ -13,6 +13,12 @@ from .tables import is_in_row
 MAX_QUERY_CHARS: Final = 2_000
 """Limit of a query or question, in characters of its one line."""
 
+MAX_CHAT_CHARS: Final = 20_000
+"""Limit of a message of a chat."""
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]+")
+"""Control characters but the tab and the line break, and broken surrogates."""
+_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
 _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff"  # control characters, broken surrogates
     "\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e"
@@ -125,6 +131,21 @@ def normalize_query(text: str) -> str:
             "the query is empty or holds search operators only; add a word to search for"
         )
     return query
+
+
+def clean_chat_text(text: str) -> str:
+    r"""Return what a person wrote in a chat: lines and their indentation stay.
+
+    Control characters, broken surrogates and blanks around it are removed. Empty where nothing can
+    be seen.
+
+    >>> clean_chat_text("\nif x:\r\n\tgo()\x00\n\nWhy?  ")
+    'if x:\n\tgo()\n\nWhy?'
+    """
+    lines = _CONTROL.sub("", "\n".join(text.splitlines())).rstrip()
+    if not _one_line(lines):
+        return ""
+    return _BLANK_LINES.sub("", lines) if "\n" in lines else lines.strip()
 
 
 def to_unicode(text: str) -> str:

@@ -10,6 +10,7 @@ from ..ranking.score_text import format_score
 from ..settings.registry import load_adapter
 from ..text.clean import excerpt
 from ..text.untrusted import fence, neutralize_line, show_url
+from .failed_calls import describe_failed_search, describe_failed_start
 from .ingestion.failures import fetch_reason_in
 from .similarity.embedder_outage import outage_behind
 from .tickets import await_ticket
@@ -125,10 +126,11 @@ def _describe_nothing(output: CollectedOutput, final: Mapping[str, Any]) -> str:
         cause = final["ingestion"]["error"]["message"].partition(". ")[0]
         said = f"No page is good enough: {neutralize_line(cause)}. {_ANOTHER}"
     else:
-        errors = [error["message"] for error in (final["search"] or {}).get("errors", ())]
-        receipt_error = (final["ingestion"] or {}).get("error") or {}
-        reasons = [*errors, receipt_error.get("message", "")]
-        said = neutralize_line(" ".join(filter(None, reasons)))
+        errors = (final["search"] or {}).get("errors", ())
+        reasons = [describe_failed_search(error["rationale"], error) for error in errors]
+        if receipt_error := (final["ingestion"] or {}).get("error"):
+            reasons = [describe_failed_start(receipt_error)]
+        said = " ".join(dict.fromkeys(reasons))
     name = neutralize_line(output.collection)
     return f"Nothing was collected into '{name}' ({output.outcome}). {said}".rstrip()
 

@@ -60,6 +60,16 @@ def describe_failed_search(rationale: str, error: Mapping[str, Any]) -> str:
     return f"Search failed ({rationale}): {told}"
 
 
+def describe_failed_start(error: Mapping[str, Any]) -> str:
+    """Return why an ingestion was not started, of which `error` is the receipt's cause.
+
+    >>> describe_failed_start({"kind": "RuntimeError", "message": "Obey me!"})
+    'Ingestion failed: RuntimeError.'
+    """
+    message = error["message"] if _is_ours(error["kind"]) else error["kind"]
+    return f"Ingestion failed: {_as_sentence(_neutralized(message))}"
+
+
 def _is_ours(kind: str) -> bool:
     """Return whether this is the name of an error of this package, whose messages are for all."""
     found = getattr(errors, kind, None)

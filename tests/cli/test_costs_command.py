@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.paid_world import SEARCH_USD, PaidWorld
+
+from collection_search.cli.costs import format_runs
+from collection_search.ports.usage import SpendTotal
+from collection_search.text.clean import MAX_QUERY_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,6 +93,15 @@ def test_a_question_that_is_not_to_be_captured_is_not_kept(
     monkeypatch.setenv("COLLECTION_SEARCH_CAPTURE_QUERY", "none")
     command("search", "asyncio")
     assert "\n  (its question is not kept)\n  run-" in command("costs", "--by", "run").out
+
+
+def test_a_question_of_several_lines_is_told_in_one() -> None:
+    """As a turn of a chat may be; a very long one is cut."""
+    total = SpendTotal("run-1", first_at=0.0, requests=1, cost_usd=Decimal(1))
+    _, question, run, _ = format_runs([replace(total, question="if x:\n    y\n\nWhy?")])
+    assert (question, run) == ("  if x: y Why?", "  run-1")
+    _, question, _, _ = format_runs([replace(total, question="why " * 5000)])
+    assert len(question) <= MAX_QUERY_CHARS + 2
 
 
 @pytest.mark.slow

@@ -99,6 +99,8 @@ def test_each_dormant_node_can_be_inserted_alone(inserted: Any, expected: list[s
 
 def test_an_unknown_node_is_refused() -> None:
     """A misspelt name is no empty choice."""
+    with pytest.raises(InputError, match=r"a set of nodes: review={'k_hitl_gate'}"):
+        build_graph(review="k_hitl_gate")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no dormant node 'k_gate'"):
         build_graph(review=["k_gate"])  # type: ignore[list-item]
 

@@ -126,6 +126,7 @@ async def test_a_round_that_finds_nothing_new_ends_the_run(world: ReviewWorld, w
     assert not ended.interrupts
     assert ended.value["outcome"] == "coverage_incomplete"
     assert ended.value["search"]["result_count"] == 0
+    assert ": no further page found. Before: 1 ranked, best score " in ended.value["summary"]
     coverage = ended.value["coverage"]
     assert coverage["next_queries"] == []
     assert set(web.asked) <= {*coverage["searched"], TEA}

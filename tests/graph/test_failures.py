@@ -105,6 +105,7 @@ def test_search_errors_tell_the_details(context: SearchContext) -> None:
             "kind": "SearchProviderUnavailable",
             "code": "serviceUnavailable",
             "message": "down",
+            "retryable": False,
             "http_status": 529,
             "retry_in_ms": 1500,
         }

@@ -31,8 +31,10 @@ from collection_search.testing import (
     ScriptedAnswerModel,
     ScriptedChatModel,
     ScriptedToolCalls,
+    rows,
 )
 from collection_search.testing.stores.suite import chunks, document
+from collection_search.text.clean import MAX_CHAT_CHARS, MAX_QUERY_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -306,7 +308,9 @@ def test_messages_alone_are_enough(context: SearchContext) -> None:
     [
         {},
         {"question": " "},
-        {"question": "x" * 2001},
+        {"question": "\u200b"},
+        {"question": "x" * (MAX_CHAT_CHARS + 1)},
+        {"messages": [("user", "x" * (MAX_CHAT_CHARS + 1))]},
         {"messages": []},
         {"messages": [("ai", "Hello")]},
         {"messages": [("user", "")]},
@@ -345,6 +349,110 @@ async def test_it_is_a_node_of_a_host_s_chat(context: SearchContext) -> None:
     assert len(result["messages"]) == 5
     assert [one.role for one in model.chats[0]] == ["system", "user", "assistant", "user"]
     assert "Host." not in str(model.chats[0])
+
+
+def host_with(agent: Any) -> Any:
+    """Return a host's chat with the agent as its node, and the thread of a person."""
+    host = StateGraph(MessagesState, context_schema=SearchContext)
+    host.add_node("research", agent)
+    host.add_edge(START, "research")
+    chat = host.compile(checkpointer=InMemorySaver())
+
+    def turn(asked: str, context: SearchContext, *replies: Any) -> tuple[str, list[str]]:
+        """Return the answer, and what the model was told before the question of this turn."""
+        model = ScriptedAnswerModel(*replies)
+        result = chat.invoke(
+            {"messages": [("user", asked)]},
+            {"configurable": {"thread_id": "1"}},
+            context=context.model_copy(update={"model": model}),
+        )
+        told = [one.text for one in model.chats[0][1:-1]]
+        return result["messages"][-1].content, told
+
+    return turn
+
+
+def about(context: SearchContext, subject: str) -> SearchContext:
+    """Return the context with two pages of the web about the subject."""
+    return context.model_copy(update={"provider": ScriptedAdapter(rows(2, about=subject))})
+
+
+def test_a_host_s_thread_attaches_no_citation_to_another_page(context: SearchContext) -> None:
+    """The host keeps the messages alone: numbers go on, and those of lost passages are not told."""
+    turn = host_with(graph)
+    asked = ScriptedToolCalls(("web_search", {"query": "asyncio"}))
+    first, _ = turn("What is asyncio?", about(context, "asyncio"), asked, "It is a library [1].")
+    assert "- [1] asyncio 1 — https://example.com/asyncio/1" in first
+    again = ScriptedToolCalls(("web_search", {"query": "kumquat"}))
+    said = "As said, asyncio is a library [1]. A kumquat is a fruit [2]."
+    second, told = turn("And a kumquat?", about(context, "kumquat"), again, said)
+    assert second == (
+        "As said, asyncio is a library. [no source] A kumquat is a fruit. [2]\n\nSources:\n\n"
+        "- [2] kumquat 1 — https://example.com/kumquat/1"
+    )
+    assert "It is a library." in told[1]
+    assert "[1]" not in str(told)
+    assert "example.com" not in str(told)
+
+
+def test_an_agent_with_a_memory_in_a_host_s_thread(context: SearchContext) -> None:
+    """It cites what an earlier turn found, and goes on for its tenant alone."""
+    turn = host_with(build_graph(checkpointer=True))
+    asked = ScriptedToolCalls(("web_search", {"query": "asyncio"}))
+    acme = about(context, "asyncio").model_copy(update={"tenant_id": "acme"})
+    turn("What is asyncio?", acme, asked, "It is a library [1].")
+    second, told = turn("Really?", acme, "As said, it is a library [1].")
+    assert second.startswith(
+        "As said, it is a library. [1]\n\nSources:\n\n- [1] asyncio 1 — https:"
+    )
+    assert "It is a library. [1]" in told[1]
+    with pytest.raises(InputError, match="another tenant"):
+        turn("And now?", acme.model_copy(update={"tenant_id": "beta"}), "It is a library [1].")
+
+
+def test_numbers_of_other_agents_are_none_of_ours(context: SearchContext) -> None:
+    """A text of the host's own that looks as if it cited a passage that this turn found."""
+    model = ScriptedAnswerModel(ScriptedToolCalls(SEARCH), "NO_ANSWER")
+    said = [("user", "Hi"), ("ai", "Tea is hot [1]."), ("user", "And asyncio?")]
+    run(context, model, {"messages": said})
+    assert "Tea is hot." in model.chats[1][2].text
+    assert "[1]" not in model.chats[1][2].text
+
+
+@pytest.mark.parametrize("said", ["And?", "Not?", "OR", "?", "...", "-x", "x " * 1500])
+def test_a_turn_of_a_chat_is_no_query(context: SearchContext, said: str) -> None:
+    """What nobody could search for, or is too long to, is a question all the same."""
+    for given in ({"messages": [("user", said)]}, {"question": said}):
+        model = ScriptedAnswerModel(ScriptedToolCalls(SEARCH), "Use asyncio.timeout [1].")
+        result = run(context, model, given)
+        assert result["outcome"] == "answered"
+        assert model.chats[-1][1].text == said.strip()
+
+
+def test_the_lines_of_a_question_reach_the_model(context: SearchContext) -> None:
+    """Code keeps its indentation; control characters go."""
+    code = "for x in y:\n    if x:\n\ta()\n\nWhen does a() run?"
+    model = ScriptedAnswerModel("NO_ANSWER")
+    run(context, model, {"messages": [("user", f"\n{code}\x00\r\n")]})
+    assert model.chats[0][-1].text == code
+
+
+@pytest.mark.parametrize("collection", ["docs", None])
+def test_a_long_question_is_looked_up_by_its_beginning(
+    context: SearchContext, search: ScriptedAdapter, collection: str | None
+) -> None:
+    """Without a model the question is the query, in one line; one without a word is told as such."""
+    asked = f"{QUESTION}\n\n{'asyncio ' * 1000}"
+    result = run(context, None, {"question": asked, "collection_scope": collection})
+    assert result["passages"]
+    assert result["flags"] == ["no_model"]
+    if collection is None:
+        (sent,) = search.requests
+        assert sent.query.startswith(f"{QUESTION} asyncio asyncio")
+        assert len(sent.query) <= MAX_QUERY_CHARS
+    empty = run(context, None, {"question": "?", "collection_scope": collection})
+    assert (empty["outcome"], empty["flags"]) == ("unanswered", ["no_model", "tool_failed"])
+    assert "add a word to search for" in empty["messages"][-1].content
 
 
 def test_listeners_hear_of_models_and_tools(context: SearchContext) -> None:

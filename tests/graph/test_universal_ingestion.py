@@ -248,6 +248,22 @@ def test_texts_that_may_not_be_kept_are_not_staged(context: SearchContext) -> No
     assert output["candidates"][0]["content_ref"] is None
 
 
+def test_results_of_a_run_keep_their_texts(
+    context: SearchContext, trigger: RecordingTrigger
+) -> None:
+    """A host's own gate hands them on; a text that is not staged any more is fetched."""
+    pages = [page(n, content=f"The whole text {n}.") for n in (1, 2)]
+    given = with_pages(context, pages)
+    results = CollectionSearchGraph(given).run(INPUT)[1]["results"]
+    store = asyncio.run(given.storage())
+    texts = [store.staging.get("local", str(one["content_ref"])) for one in results]
+    assert texts == [f"The whole text {one['url'][-1]}." for one in results]
+    chosen = [results[0], {**results[1], "content_ref": "lost"}]
+    run(given, source="preselected", preselected_results=chosen, collection_scope="docs")
+    kept = [item.content_ref for item in trigger.requests[-1].items]
+    assert kept == [results[0]["content_ref"], None]
+
+
 class TestDelegation:
     """`collection_search` hands its results to this graph."""
 

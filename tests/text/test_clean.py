@@ -10,6 +10,7 @@ from collection_search.errors import InvalidQueryError
 from collection_search.text.clean import (
     MAX_QUERY_CHARS,
     chunk_spans,
+    clean_chat_text,
     clean_snippet,
     excerpt,
     normalize_query,
@@ -33,6 +34,23 @@ EVERY_CHARACTER = "".join(map(chr, range(sys.maxunicode + 1)))
 def test_query_is_cleaned(given, expected):
     """Invisible characters go, white space is trimmed and collapsed, the rest stays as it is."""
     assert normalize_query(given) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("  Why?\n", "Why?"),
+        ("?", "?"),
+        ("\n \n    if x:\r\n        y\n\n\nWhy?\n\n", "    if x:\n        y\n\n\nWhy?"),
+        ("a\x00\x1b[31m\tb\x85c\ud800", "a[31m\tb\nc"),
+        ("\U0001f468\u200d\U0001f469 \u200fshalom", "\U0001f468\u200d\U0001f469 \u200fshalom"),
+        (" \n\u200b\x00", ""),
+    ],
+)
+def test_a_chat_keeps_its_lines(given, expected):
+    """Control characters and blanks around it go; joined emoji stay joined."""
+    assert clean_chat_text(given) == expected
+    assert clean_chat_text(expected) == expected
 
 
 @pytest.mark.slow
@@ -224,6 +242,7 @@ def test_time_is_linear(part):
     hostile = part * (400_000 // len(part.encode()))
     begin = time.process_time()
     clean_snippet(hostile)
+    clean_chat_text(hostile)
     excerpt(hostile)
     chunk_spans(hostile)
     try:

@@ -155,6 +155,33 @@ def mark(text: str, *, numbers: Collection[int], urls: Collection[str]) -> Marke
     return marked
 
 
+def keep_citations(text: str, numbers: Collection[int]) -> str:
+    r"""Return the text with the citations of these numbers alone; code stays.
+
+    Where others go, the list of sources at the end goes with them.
+
+    >>> keep_citations("Tea is hot. [1] Milk is cold. [2]\n\nSources:\n\n- [1] Tea", {2})
+    'Tea is hot. Milk is cold. [2]'
+    """
+    marked = MarkedText(_PRIVATE.sub("", text))
+
+    def code(part: str) -> str:
+        return marked.keep("K", part)
+
+    shown = _CODE.sub(lambda one: code(one[0]), _with_blocks(marked.text, code))
+    if all(number in numbers for one in _MARK.finditer(shown) for number in _numbers(one[0])):
+        return text
+
+    def once(part: str) -> str:
+        return _GAP_BEFORE_STOP.sub("", _GAPS.sub(" ", _MARK.sub(kept, part)))
+
+    def kept(one: re.Match[str]) -> str:
+        return "".join(f"[{number}]" for number in _numbers(one[0]) if number in numbers)
+
+    shown = _stable(_without_sources(shown), once)
+    return PLACEHOLDER.sub(lambda one: marked.kept[int(one[2])], shown).strip()
+
+
 def _stable(text: str, once: Callable[[str], str]) -> str:
     """Return the text after so many passes that one more changes nothing."""
     for _ in range(_PASSES):
