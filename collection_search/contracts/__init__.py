@@ -1,14 +1,17 @@
 """What crosses the package's borders, as pure data: validated, and free of any adapter.
 
-The contexts and results of a search are importable from here. They are loaded on first use: other
-contracts need no pydantic.
+The contexts and results of a search are importable from here, and what a parser of pages takes and
+returns. They are loaded on first use: other contracts need no pydantic.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from .extracted import Extracted
+    from .page import FetchedPage, PageKind
     from .search import (
         BusinessContext,
         Identifier,
@@ -29,10 +32,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BusinessContext",
+    "Extracted",
+    "FetchedPage",
     "Identifier",
     "Name",
     "NormalizedQuery",
     "NormalizedUrl",
+    "PageKind",
     "ProviderSearchResult",
     "RawSearchResult",
     "ScopeContext",
@@ -45,10 +51,12 @@ __all__ = [
     "WebSearchResponse",
 ]
 
+_OTHER_MODULES: Final = {"Extracted": "extracted", "FetchedPage": "page", "PageKind": "page"}
+"""Of the names that are not in `search`."""
+
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import search
-
-    return getattr(search, name)
+    module = import_module(f".{_OTHER_MODULES.get(name, 'search')}", __name__)
+    return getattr(module, name)

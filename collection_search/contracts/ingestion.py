@@ -165,6 +165,10 @@ class Claim:
     """What the fetch may do; None: what the settings of the process permit."""
     probes: tuple[str, ...] = ()
     """Causes of `Pause`s that this claim tries out."""
+    page_kind: str = ""
+    """`Fetched.kind` of the stored page; blank where it is not known."""
+    parser: str = ""
+    """`Fetched.parser` of the stored page."""
 
     @property
     def needs_fetch(self) -> bool:
@@ -198,6 +202,8 @@ class Fetched:
     """What the bytes are: `html`, `pdf`, `text` ..."""
     truncated_at_page: int | None = None
     """The last page of a PDF whose text was read, if there are more."""
+    parser: str = ""
+    """The setting `parsers` for pages of this kind; blank for the built-in reader."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from .comparisons import ComparisonStore
 from .gates import GateStore
 from .ledger import IngestionTrigger, Ledger
 from .listening import ChatCall, EmbeddingCall, Listener, ToolCall
-from .pages import PageReader, SiteReader
+from .pages import PageParser, PageReader, SiteReader
 from .provider_info import ProviderInfo
 from .reranker import JudgedPage, Judgement, Judgements, Reranker
 from .search import (
@@ -53,6 +53,7 @@ __all__ = [
     "Judgements",
     "Ledger",
     "Listener",
+    "PageParser",
     "PageReader",
     "ProviderInfo",
     "QueryModel",

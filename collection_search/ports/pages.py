@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
-    from ..contracts.page import NotModified, ReadPage, Validators
+    from ..contracts.extracted import Extracted
+    from ..contracts.page import FetchedPage, NotModified, ReadPage, Validators
 
 
 @runtime_checkable
@@ -21,6 +22,22 @@ class PageReader(Protocol):
 
         `validators`, or else `content_hash` (SHA-256 of the bytes), name that version. Raises
         FetchError: `retryable` and `retry_in_s` say whether and when to retry.
+        """
+        ...
+
+
+class PageParser(Protocol):
+    """A function that reads one kind of page in place of the built-in reader, as OCR does.
+
+    The setting `parsers` names it. An `async def` runs on the event loop of the process, a plain
+    function in a thread. Pages are untrusted: a parser sets its own limits.
+    """
+
+    def __call__(self, page: FetchedPage, /) -> Awaitable[Extracted | None] | Extracted | None:
+        """Return title and text; None leaves the page to the built-in reader of its kind.
+
+        Raises FetchError or ExtractionError for a page that cannot be read; any other error means
+        the same. A page with an empty text fails as `empty`.
         """
         ...
 

@@ -12,6 +12,7 @@ from ..text.problems import suggest
 from . import registry
 from .endpoint_description import JsonApi, ResultPaths
 from .function_settings import FunctionEntry, WebSearchSettings
+from .page_parsers import PARSED_KINDS
 from .price_settings import price_names
 from .provider_access import ProviderAccess
 from .sources import CONFIG_VARIABLE, JSON_VARIABLES, place_of, variables_of, vendor_part
@@ -63,6 +64,8 @@ def _describe_value(item: ErrorDetails, path: Sequence[str]) -> str:
         field, *inner = path
         if field in _LATER and not inner:
             return "this version does not have this map yet; leave it out"
+        if field == "parsers" and inner:
+            return f"there is no such kind of page; take one of {', '.join(PARSED_KINDS)}"
         instead = _suggest_inner(path) if inner else suggest_field(field)
         return f"there is no such setting{instead}"
     if item["type"] == "model_type":
@@ -90,6 +93,8 @@ def _fields_beside(path: Sequence[str]) -> Iterable[str]:
         return heuristic_names(path)
     if path[0] == "prices":
         return price_names(path)
+    if path[0] == "parsers":
+        return PARSED_KINDS
     if WEB_SEARCH_ENTRY not in path:
         return _BELOW[min(len(path) - 1, len(_BELOW) + 1) - 2].model_fields
     is_entry = path[-2] == WEB_SEARCH_ENTRY

@@ -22,6 +22,7 @@ Group = Literal[
     "embeddings",
     "graphs",
     "metrics",
+    "parsers",
     "queues",
     "readers",
     "rerankers",
@@ -69,6 +70,7 @@ BUILTIN: Final[dict[Group, dict[str, str]]] = {
     "graphs": {
         "collection_search": "collection_search.graphs.collection_search:CollectionSearchGraph",
     },
+    "parsers": {},  # the built-in reader of a kind has no name
     "queues": {"celery": "collection_search.adapters.queues.celery_queue:CeleryQueue"},
     "readers": {"web": "collection_search.adapters.crawl.web:WebPages"},
     "rerankers": {

@@ -23,6 +23,7 @@ JSON_VARIABLES: Final = {
     PROVIDERS_VARIABLE: '{"brave": {"quota": 2000}}',
     PREFIX + "WEB_SEARCH": '{"settings": {"backend": "searxng", "url": "http://searxng:8080"}}',
     PREFIX + "PRICES": '{"search": {"brave": {"per_thousand_requests": 3.0}}}',
+    PREFIX + "PARSERS": '{"pdf": "our_ocr:read"}',
     PREFIX + "HEURISTICS": '{"blocked_hosts": ["spam.example"]}',
 }
 """Variables that hold a map as JSON, with an example each."""

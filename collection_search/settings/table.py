@@ -22,6 +22,7 @@ from ..text.validation import require_form
 from .engine_addresses import BrokerAddress, PostgresAddress
 from .function_settings import FunctionEntry
 from .host_addresses import HostPort, ProxyAddress
+from .page_parsers import PageParsers
 from .price_settings import PriceTable
 from .provider_access import Address, ProviderAccess
 from .ranking_table import RankingTable
@@ -261,6 +262,10 @@ class SettingsTable(ServerTable, RankingTable, PriceTable):
         ge=1,
         le=64,
         description="Processes that extract text from pages; by default one per core, at most 4.",
+    )
+    parsers: PageParsers | None = Field(
+        default=None,
+        description="Your own reader of a kind of page, such as OCR for pdf, as module:function.",
     )
     chunk_chars: int = Field(default=1200, ge=200, le=8000, description="Size of a chunk.")
     chunk_overlap_chars: int = Field(

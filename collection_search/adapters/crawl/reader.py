@@ -30,10 +30,11 @@ __all__ = [
     "check_content",
 ]
 
-Parser: TypeAlias = "Callable[[FetchedPage], Awaitable[Extracted]]"
+Parser: TypeAlias = "Callable[[FetchedPage], Awaitable[Extracted | None]]"
 """Replaces the built-in extraction for one kind of page, for instance OCR for scanned PDFs.
 
-Pages are untrusted: a parser sets its own limits. An empty text raises FetchError (`empty`)."""
+None leaves the page to the built-in extraction. Pages are untrusted: a parser sets its own limits.
+An empty text raises FetchError (`empty`)."""
 
 _SUFFIXES: Final[Mapping[PageKind, str]] = {
     "html": ".html",
@@ -196,17 +197,20 @@ class WebPageReader:
             raise FetchError(_MESSAGES["noindex"], reason="noindex", status=page.status)
 
     async def _extracted(self, page: FetchedPage) -> Extracted:
-        if parser := self._parsers.get(page.kind):
-            found = await parser(page)
-        elif suffix := _SUFFIXES.get(page.kind):
-            name = f"page{suffix}"
-            found = await self._extraction.extract(page.body, name=name, charset=page.charset)
-        else:
-            text = f"A {page.kind} file is no page to read."
-            raise FetchError(text, reason="unsupported_type", status=page.status)
+        parser = self._parsers.get(page.kind)
+        found = await parser(page) if parser else None
+        if found is None:
+            found = await self._built_in(page)
         if not found.text.strip():
             raise FetchError(_MESSAGES["empty"], reason="empty", status=page.status)
         return replace(found, text=trimmed(found.text))
+
+    async def _built_in(self, page: FetchedPage) -> Extracted:
+        if suffix := _SUFFIXES.get(page.kind):
+            name = f"page{suffix}"
+            return await self._extraction.extract(page.body, name=name, charset=page.charset)
+        text = f"A {page.kind} file is no page to read."
+        raise FetchError(text, reason="unsupported_type", status=page.status)
 
 
 def check_content(found: Extracted) -> FetchReason | None:

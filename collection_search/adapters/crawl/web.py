@@ -20,6 +20,7 @@ from .extract.pool import Extraction
 from .fetch.fetcher import SafeFetcher
 from .fetch.policy import FetchPolicy
 from .fetch.robots import product_token
+from .own_parsers import own_parsers
 from .reader import WebPageReader
 from .site import crawl_site, own_links, sitemap_urls
 
@@ -93,10 +94,11 @@ class WebPages(WebPageReader):
     def from_settings(cls, settings: Settings) -> Self:
         """Return a reader with the settings' limits. Raises ConfigError naming the wrong one."""
         extraction, policy = Extraction(workers=settings.extract_processes), build_policy(settings)
+        parsers = own_parsers(settings, at_once=extraction.size)
         agent = product_token(policy.user_agent) if settings.fetch_noindex else None
         fetcher = SafeFetcher(policy, turns=_shared_turns(settings))
         renderer = build_renderer(settings, fetcher) if settings.fetch_browser else None
-        return cls(fetcher, extraction, index_agent=agent, renderer=renderer)
+        return cls(fetcher, extraction, parsers=parsers, index_agent=agent, renderer=renderer)
 
     async def read(
         self, url: str, *, validators: Validators | None = None, content_hash: str | None = None

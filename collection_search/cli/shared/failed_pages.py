@@ -66,13 +66,19 @@ _REMEDIES: Final = {
         "Take another page, or save it and add the folder with 'collection-search corpus add'.",
     ),
     **dict.fromkeys(
-        ("too_large", "ratio_exceeded", "bad_encoding", "unsupported_type", "empty",
+        ("too_large", "ratio_exceeded", "bad_encoding", "unsupported_type",
          "extraction_failed", "extraction_killed", "render_failed", "bad_response",
          "too_many_redirects"),
         "Take another page.",
     ),
+    "empty": "Take another page; a scanned PDF needs the setting parsers.",
 }  # fmt: skip
 """What to do about each reason; what is not listed may work later."""
+_OF_PARSER: Final = "The parser "
+"""The beginning of what an operator's own parser failed by."""
+_MEND_PARSER: Final = (
+    "Look into the log and correct the parser, then 'collection-search ingest retry-failed'."
+)
 _HEAD: Final = ("pages", "why, what to do, and where")
 _GAP: Final = "  "
 _MOST_LISTED: Final = 20
@@ -166,4 +172,5 @@ def _told(page: UningestedPage) -> tuple[str, str]:
     said = text.removeprefix(f"{host} ").strip().rstrip(".")
     words = _REASONS[reason]
     is_new = said and said.lower() not in words and words not in said.lower()
-    return f"{words} ({said})" if is_new else words, _REMEDIES.get(reason, RETRY)
+    remedy = _MEND_PARSER if said.startswith(_OF_PARSER) else _REMEDIES.get(reason, RETRY)
+    return f"{words} ({said})" if is_new else words, remedy

@@ -31,6 +31,25 @@ class RefreshingContract(FetchingContract):
         self.store.ledger.refetch(MINE)
         assert self._take().content_hash == "c" * 64
 
+    def test_a_claim_knows_who_read_the_stored_page(self) -> None:
+        """And its kind; blank for the built-in reader, and where nothing is stored."""
+        self._enqueue_page("a")
+        claim = self._take()
+        assert (claim.page_kind, claim.parser) == ("", "")
+        for kind, parser in (("html", ""), ("pdf", "our_ocr:read"), ("pdf", "")):
+            assert self._store(claim, f"tea {parser}", kind=kind, parser=parser)
+            self.store.ledger.refetch(MINE)
+            claim = self._take()
+            assert (claim.page_kind, claim.parser) == (kind, parser)
+
+    def test_the_kind_of_a_page_outlasts_an_answer_without_one(self) -> None:
+        """As earlier versions stored a 304."""
+        self._fetched()
+        self.store.ledger.refetch(MINE)
+        assert self.store.ledger.unchanged(self._take(), self._got(status=304, kind=""))
+        self.store.ledger.refetch(MINE)
+        assert self._take().page_kind == "html"
+
     def test_a_request_may_renew_what_was_fetched(self) -> None:
         """Only `known="renew"` makes a conditional request, in a ticket of its own."""
         self._fetched()

@@ -1,4 +1,4 @@
-"""Checks of model, embedder, store and tracing."""
+"""Checks of model, embedder, store, queue, tracing, browser and parsers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from ...contracts.ingestion import Priority
 from ...errors import ModelError
 from ...ports.description import health_check_of
 from ...ranking.calibration import known_scale
-from ...runtime.concurrency import offload
+from ...runtime.concurrency import offload, offload_apart
 from ...runtime.disk_room import has_room
 from ...settings import PREFIX
 from ...settings.adapter_factory import adapter_of, is_traced
 from ...settings.key_sources import find_key
+from ...settings.page_parsers import load_parser
 from ...settings.registry import load_adapter
 from .finding import Finding, KeyState, ListPrice, failed_finding, uncontacted
 from .run_check import run_check
@@ -116,6 +117,21 @@ async def check_browser(settings: Settings, *, limit_s: float) -> Finding:
     """Return whether the browser for pages that scripts write can be started."""
     finding = Finding("browser", "chromium", configured_by=where_set(settings, "fetch_browser"))
     return await run_check(finding, _started(settings, finding), limit_s=limit_s)
+
+
+async def check_parser(
+    settings: Settings, kind: str, *, limit_s: float, contacts: bool = True
+) -> Finding:
+    """Return whether the function that reads this kind of page can be loaded."""
+    finding = Finding("parser", kind, configured_by=where_set(settings, "parsers"))
+    if not contacts:
+        return uncontacted(finding)
+    return await run_check(finding, _loaded(settings, finding), limit_s=limit_s)
+
+
+async def _loaded(settings: Settings, finding: Finding) -> Finding:
+    parser = await offload_apart(load_parser, settings, finding.name)
+    return replace(finding, state="ok", detail=f"{parser.name} {parser.place}")
 
 
 async def _started(settings: Settings, finding: Finding) -> Finding:

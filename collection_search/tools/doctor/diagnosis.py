@@ -1,6 +1,7 @@
 """Checks every part.
 
-These are providers, model, embedder, store, queue, tracing, browser and function `web_search`.
+These are providers, model, embedder, store, queue, tracing, browser, parsers and function
+`web_search`.
 Paid calls are made on request only, and what is not configured is never contacted.
 """
 
@@ -20,6 +21,7 @@ from .checks import (
     check_browser,
     check_embedder,
     check_model,
+    check_parser,
     check_queue,
     check_store,
     check_tracing,
@@ -39,6 +41,8 @@ LIMIT_S: Final = 5.0
 """Time limit of each check."""
 BROWSER_LIMIT_S: Final = 30.0
 """That of the browser, which starts slowly on a busy machine."""
+IMPORT_LIMIT_S: Final = 30.0
+"""That of a parser, whose module may load a model."""
 
 
 class _How(TypedDict):
@@ -105,6 +109,11 @@ async def diagnose(
             checks.append(check_queue(settings, **how))
         if settings.fetch_browser:
             checks.append(check_browser(settings, limit_s=BROWSER_LIMIT_S))
+        if settings.parsers:
+            checks += [
+                check_parser(settings, kind, limit_s=IMPORT_LIMIT_S, contacts=contacts)
+                for kind in settings.parsers.named
+            ]
         if (entry := settings.web_search) is not None:
             checks.append(check_web_search(context, entry, **how))
     found, (chosen, reason), notices = await asyncio.gather(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ...contracts.health import StorageRights
 
 Component = Literal[
-    "search", "model", "embedder", "store", "tracing", "queue", "function", "browser"
+    "search", "model", "embedder", "store", "tracing", "queue", "function", "browser", "parser"
 ]
 State = Literal["ok", "failed", "unchecked", "off"]
 """`unchecked`: only a paid call would tell. `off`: not configured, and not contacted."""

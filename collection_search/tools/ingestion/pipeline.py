@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ...contracts.collection import Chunk, Document
 from ...contracts.embedded_text import chunk_texts
 from ...contracts.ingestion import ExtractedPage, Fetched, PageDone
-from ...contracts.page import NotModified, ReadPage
+from ...contracts.page import NotModified
 from ...errors import (
     ConfigError,
     CostLimitReached,
@@ -23,6 +23,7 @@ from ...ports.ledger import FAILED_BEFORE
 from ...ports.tracing import DEFAULT_WORKFLOW
 from ...runtime.concurrency import compute
 from ...runtime.spans import NULL_SINK
+from ...settings.page_parsers import parser_name
 from ...text.clean import chunk_spans, to_unicode
 from ...text.headings import heading_paths, page_numbers
 from ...text.tables import table_headers
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from ...contracts.collection import Vectors
     from ...contracts.ingestion import Claim, PageOutcome
+    from ...contracts.page import ReadPage
     from ...ports import Embedder, PageReader, Scalar, SpanSink, Storage
     from ...settings import Settings
     from .criteria_models import CriteriaModels
@@ -78,27 +80,34 @@ class PageWork:
             return await self._finished(claim, said, page.title, page.fetched)
 
     async def _fetched(self, claim: Claim, reader: PageReader) -> dict[str, Scalar]:
-        page = await reader.read(
-            claim.url, validators=claim.validators or None, content_hash=claim.content_hash
-        )
+        page = await self._read(claim, reader)
         if isinstance(page, NotModified):
             return await self._unchanged(claim, _same(page, claim))
+        fetched = _fetched(page, parser_name(self.settings, page.kind))
         async with self.slots:
             said = await compute(self._prepared, claim, page.text)
             facts = {"kind": page.kind, "chars": len(said.text), "status": page.status}
             if said.sha256 == claim.text_hash:
-                return await self._unchanged(claim, _fetched(page)) | facts
+                return await self._unchanged(claim, fetched) | facts
             title = to_unicode(page.title) or claim.title or claim.url
             try:
-                return await self._finished(claim, said, title, _fetched(page)) | facts
+                return await self._finished(claim, said, title, fetched) | facts
             except (ModelError, ConfigError, CriteriaNotJudgedError, CostLimitReached):
-                await self._keep_text(claim, said, title, page)
+                await self._keep_text(claim, said, title, fetched)
                 raise
 
-    async def _keep_text(self, claim: Claim, said: _Prepared, title: str, page: ReadPage) -> None:
+    async def _read(self, claim: Claim, reader: PageReader) -> ReadPage | NotModified:
+        """Return the page; only a version that the parser of today has read can be unchanged."""
+        if claim.parser != parser_name(self.settings, claim.page_kind):
+            return await reader.read(claim.url)
+        return await reader.read(
+            claim.url, validators=claim.validators or None, content_hash=claim.content_hash
+        )
+
+    async def _keep_text(self, claim: Claim, said: _Prepared, title: str, fetched: Fetched) -> None:
         """Store the text for the next attempt, so that its site is not asked again."""
         refs = await self.retry.call(self.store.staging.put, claim.scope.tenant_id, [said.text])
-        extracted = ExtractedPage(refs[0], title, _fetched(page))
+        extracted = ExtractedPage(refs[0], title, fetched)
         await self.retry.call(self.store.ledger.keep_text, claim, extracted)
 
     async def _unchanged(self, claim: Claim, fetched: Fetched) -> dict[str, Scalar]:
@@ -247,7 +256,7 @@ def trace_of(claim: Claim) -> TraceRef | None:
     )
 
 
-def _fetched(page: ReadPage) -> Fetched:
+def _fetched(page: ReadPage, parser: str) -> Fetched:
     return Fetched(
         final_url=page.final_url,
         canonical_url=page.canonical_url,
@@ -257,6 +266,7 @@ def _fetched(page: ReadPage) -> Fetched:
         status=page.status,
         kind=page.kind,
         truncated_at_page=page.truncated_at_page,
+        parser=parser,
     )
 
 
@@ -268,5 +278,6 @@ def _same(page: NotModified, claim: Claim) -> Fetched:
         body_hash=claim.content_hash or "",
         fetched_at=page.fetched_at,
         status=304,
-        kind="",
+        kind=claim.page_kind,
+        parser=claim.parser,
     )

@@ -198,6 +198,19 @@ async def test_a_parser_takes_over_its_kind_alone() -> None:
     assert seen == [scan]
 
 
+async def test_a_parser_may_leave_a_page_to_the_built_in_reader() -> None:
+    """By None; a kind that has none is no page."""
+
+    async def not_mine(page: FetchedPage) -> None:
+        return None
+
+    page = await read(fetched(pdf(), "pdf"), pdf=not_mine)
+    assert isinstance(page, ReadPage)
+    assert page.text == MARKER
+    error = await refused(fetched(b"\x1f\x8b\x08", "gzip"), gzip=not_mine)
+    assert error.reason == "unsupported_type"
+
+
 async def test_a_parser_that_finds_nothing_is_the_outcome_empty() -> None:
     async def ocr(page: FetchedPage) -> Extracted:
         return Extracted("", " \n")

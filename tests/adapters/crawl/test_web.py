@@ -18,6 +18,7 @@ from collection_search.adapters.http import user_agent
 from collection_search.errors import ConfigError, InputError
 from collection_search.ports import PageReader, SiteReader
 from collection_search.runtime.concurrency import run_blocking
+from collection_search.settings.page_parsers import PageParsers
 from collection_search.tools.ingestion.sites import collect_pages, deduplicate_urls
 
 if TYPE_CHECKING:
@@ -79,6 +80,13 @@ def test_wrong_settings_are_named(tmp_path: Path, wrong: dict[str, Any], named: 
     """Before anything is fetched."""
     with pytest.raises(ConfigError, match=named):
         build_policy(Settings(home=tmp_path, **wrong))
+
+
+def test_a_parser_that_cannot_be_loaded_makes_no_reader(tmp_path: Path) -> None:
+    """The error names the kind, the value and the way out."""
+    settings = Settings(home=tmp_path, parsers=PageParsers(pdf="no_such_module:read"))
+    with pytest.raises(ConfigError, match=r"parsers\.pdf: 'no_such_module:read' names a module"):
+        WebPages.from_settings(settings)
 
 
 def test_a_contact_keeps_the_name_in_front() -> None:

@@ -41,6 +41,18 @@ def test_many_addresses_are_counted() -> None:
     assert last == "       and 10 more: 'collection-search ingest failed' lists them all"
 
 
+def test_a_failed_parser_is_corrected_and_no_other_page_taken() -> None:
+    """And a page without text may need one."""
+    failed = "extraction_failed: The parser our_ocr:read failed. It raised ValueError."
+    empty = "empty: The document holds no text."
+    lines = table(UningestedPage("https://a.example/x", failed), width=140)
+    assert lines[3].startswith("       Look into the log and correct the parser")
+    (said,) = (
+        line for line in table(UningestedPage("https://a.example/x", empty)) if "PDF" in line
+    )
+    assert said == "       Take another page; a scanned PDF needs the setting parsers."
+
+
 @pytest.mark.parametrize("width", [60, 80, 140])
 @pytest.mark.parametrize("reason", get_args(FetchReason))
 def test_every_reason_is_told_in_words(reason: FetchReason, width: int) -> None:

@@ -17,6 +17,7 @@ from collection_search.contracts.embedded_text import has_titles
 from collection_search.contracts.ingestion import Claim, IngestionItem, IngestionRequest
 from collection_search.contracts.page import ReadPage, Validators
 from collection_search.errors import ExtractionError, FetchError, StoreError
+from collection_search.settings.page_parsers import PageParsers
 from collection_search.testing.embeddings import ScriptedEmbedder
 from collection_search.tools.ingestion.criteria_models import CriteriaModels
 from collection_search.tools.ingestion.embedders import Embedders, bind_to
@@ -65,7 +66,8 @@ class OnePage:
         self.text = text
         self.facts = facts
 
-    async def read(self, url: str, **_: Any) -> ReadPage:
+    async def read(self, url: str, **known: Any) -> ReadPage:
+        self.known = known
         page = ReadPage(url, url, None, "Tea", self.text, "html", Validators(), "b" * 64, 0.0, 200)
         return replace(page, **self.facts)
 
@@ -91,13 +93,16 @@ async def ingest(
     assert ticket.count == 1
     claim = store.ledger.claim("worker", lease_s=60, fetch=True)
     assert claim is not None
-    settings = Settings(chunk_chars=1000)
+    work = work_of(store, Settings(chunk_chars=1000), embedder)
+    return dict(await work.ingest(claim, OnePage(text, **facts)))
+
+
+def work_of(store: SQLiteStore, settings: Settings, embedder: Embedder | None = None) -> PageWork:
     embedders, retry = Embedders(store.collections, settings), StoreRetry(lambda: True)
     embedders.add(embedder)
-    work = PageWork(
+    return PageWork(
         store, settings, embedders, asyncio.Semaphore(1), retry, CriteriaModels(settings)
     )
-    return dict(await work.ingest(claim, OnePage(text, **facts)))
 
 
 @pytest.mark.slow
@@ -167,6 +172,24 @@ async def test_pages_that_were_not_read_are_told(store: SQLiteStore) -> None:
         await ingest(store, f"Tea {last}.", again=last is None, truncated_at_page=last)
         (stored,) = store.collections.get(SCOPE, ["e.com/a"])
         assert stored.document.provenance.get("truncated_at_page") == last
+
+
+async def test_another_parser_reads_a_page_anew(store: SQLiteStore) -> None:
+    """Whatever the site says of changes; from then on the page is known again."""
+    request = IngestionRequest(SCOPE, [IngestionItem(URL, "e.com/a", "A")])
+    store.ledger.enqueue(request)
+    first, ours = Settings(), Settings(parsers=PageParsers(pdf="our_ocr:read"))
+    others = Settings(parsers=PageParsers(html="our_html:read"))
+    asked = []
+    for settings in (first, first, ours, ours, others, others):
+        claim = store.ledger.claim("worker", lease_s=60, fetch=True)
+        assert claim is not None
+        reader = OnePage("Tea.", kind="pdf", validators=Validators('"1"'))
+        await work_of(store, settings).ingest(claim, reader)
+        asked.append(reader.known)
+        store.ledger.refetch(SCOPE)
+    known = {"validators": Validators('"1"'), "content_hash": "b" * 64}
+    assert asked[1:] == [known, {}, known, {}, known]
 
 
 @pytest.mark.parametrize("is_new", [True, False], ids=["new", "earlier version"])

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ....contracts.extracted import Extracted
 from ....errors import ExtractionError
 
 if TYPE_CHECKING:
     from ....errors import FetchReason
 
-
-@dataclass(frozen=True, slots=True)
-class Extracted:
-    """Title and text of a document, with marks that a page may have."""
-
-    title: str
-    """Empty when the document names none."""
-    text: str
-    canonical_url: str | None = None
-    """The address that an HTML page names as its own, in normal form."""
-    not_free: bool = False
-    """The page's metadata mark its text as not free."""
-    asks_password: bool = False
-    """The page has a field for a password."""
-    truncated_at_page: int | None = None
-    """The last page of a PDF whose text was read, if there are more."""
+__all__ = ["EmptyDocumentError", "Extracted"]
 
 
 class EmptyDocumentError(ExtractionError):

@@ -48,7 +48,7 @@ class Extraction:
     """
 
     def __init__(self, *, workers: int | None = None, limits: ProcessLimits | None = None) -> None:
-        self._size = workers or min(MOST_WORKERS, _cores())
+        self.size = workers or min(MOST_WORKERS, _cores())
         self._limits = limits or ProcessLimits()
         self._pool: _WorkerPool | None = None
         self._at_end: weakref.finalize[[], Extraction] | None = None
@@ -83,7 +83,7 @@ class Extraction:
     def _current_pool(self) -> _WorkerPool:
         with self._lock:
             if self._pool is None or self._pool.pid != os.getpid():  # a fork has no threads
-                self._pool = _WorkerPool(self._size, self._limits)
+                self._pool = _WorkerPool(self.size, self._limits)
                 self._at_end = weakref.finalize(self, self._pool.close)
             return self._pool
 

@@ -66,6 +66,8 @@ def build_claim(row: Row, probes: tuple[str, ...] = ()) -> Claim:
         fence=row["fence"] + 1,
         validators=Validators(**fetched.get("validators", {})),
         content_hash=fetched.get("body_hash"),
+        page_kind=(fetched.get("kind") or _kind_of(row)) if fetched else "",
+        parser=fetched.get("parser", ""),
         text_hash=row["text_hash"],
         is_refresh=bool(row["refresh"]),
         extracted=_extracted(row),
@@ -76,7 +78,7 @@ def build_claim(row: Row, probes: tuple[str, ...] = ()) -> Claim:
 
 def extracted_json(page: ExtractedPage) -> str:
     """Return title and fetch of a page whose text is staged, as the ledger stores them."""
-    return json.dumps({"title": to_unicode(page.title), "fetched": asdict(page.fetched)})
+    return json.dumps({"title": to_unicode(page.title), "fetched": _plain(page.fetched)})
 
 
 def _extracted(row: Row) -> ExtractedPage | None:
@@ -90,4 +92,14 @@ def _extracted(row: Row) -> ExtractedPage | None:
 
 def fetch_facts(fetched: Fetched | None) -> str | None:
     """Return the facts of a fetch as JSON, which the row stores."""
-    return None if fetched is None else json.dumps(asdict(fetched))
+    return None if fetched is None else json.dumps(_plain(fetched))
+
+
+def _plain(fetched: Fetched) -> dict[str, Any]:
+    """Return the facts as JSON-plain values; a version before `parser` reads those without one."""
+    return {name: one for name, one in asdict(fetched).items() if one or name != "parser"}
+
+
+def _kind_of(row: Row) -> str:
+    """Return the kind of the stored page from its document: earlier versions lost it by a 304."""
+    return json.loads(row["document_facts"] or "{}").get("page_kind") or ""

@@ -128,7 +128,7 @@ _NEXT_ROW: Final = f"""
 _ROW: Final = f"""
     SELECT ledger.*, collections.tenant_id, collections.name AS collection,
         collections.embedder, documents.content_hash AS text_hash,
-        {NEEDS_FETCH} AS needs_fetch
+        documents.provenance AS document_facts, {NEEDS_FETCH} AS needs_fetch
     FROM ledger JOIN collections ON collections.id = ledger.collection_id
     LEFT JOIN addresses ON ledger.fetched IS NOT NULL
         AND addresses.collection_id = ledger.collection_id
