@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from .extracted import Extracted
+    from .document_text import Extracted
     from .page import FetchedPage, PageKind
     from .search import (
         BusinessContext,
@@ -51,7 +51,7 @@ __all__ = [
     "WebSearchResponse",
 ]
 
-_OTHER_MODULES: Final = {"Extracted": "extracted", "FetchedPage": "page", "PageKind": "page"}
+_OTHER_MODULES: Final = {"Extracted": "document_text", "FetchedPage": "page", "PageKind": "page"}
 """Of the names that are not in `search`."""
 
 

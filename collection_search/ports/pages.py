@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from ..contracts.extracted import Extracted
+    from ..contracts.document_text import Extracted
     from ..contracts.page import FetchedPage, NotModified, ReadPage, Validators
 
 

@@ -10,7 +10,7 @@ import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from ...contracts.extracted import Extracted
+from ...contracts.document_text import Extracted
 from ...errors import CollectionSearchError, FetchError
 from ...settings.page_parsers import load_parser
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....contracts.extracted import Extracted
+from ....contracts.document_text import Extracted
 from ....errors import ExtractionError
 
 if TYPE_CHECKING:
