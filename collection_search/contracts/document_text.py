@@ -19,7 +19,7 @@ class Extracted:
     """Empty when the document names none."""
     text: str
     canonical_url: str | None = None
-    """The address that an HTML page names as its own, in normal form."""
+    """The address that an HTML page names as its own, absolute or relative to the page's."""
     not_free: bool = False
     """The page's metadata mark its text as not free."""
     asks_password: bool = False

@@ -138,7 +138,9 @@ def _page(root: Path, file: Path, base: str) -> CorpusPage:
     with file.open("rb") as stream:
         document = extract(stream.read(PDF_BYTES + 1), file.name)
     relative = _relative(root, file)
-    address = document.canonical_url or base + quote(relative)
+    canonical = document.canonical_url or ""
+    is_absolute = canonical.startswith(("http://", "https://"))
+    address = canonical if is_absolute else base + quote(relative)
     return CorpusPage(address, document.title or PurePosixPath(relative).stem, document.text)
 
 

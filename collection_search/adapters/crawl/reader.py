@@ -241,8 +241,11 @@ def _says_missing(found: Extracted) -> bool:
 
 
 def _same_site(address: str | None, page: str) -> str | None:
-    """Return the address in normal form if it is on the page's host, with or without www."""
-    address = link_target("", address) if address else None
+    """Return the address in normal form if it is on the page's host, with or without www.
+
+    A relative one is joined with the page's.
+    """
+    address = link_target(page, address) if address else None
     return address if address and site_of(address) == site_of(page) else None
 
 

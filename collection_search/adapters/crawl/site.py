@@ -19,6 +19,7 @@ from ...errors import FetchError, InvalidUrlError
 from ...text.urls import normalize_url, url_key
 from .extract.charset import decode_page
 from .fetch.decompression import Decoder
+from .tags import tags_in
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
@@ -38,13 +39,6 @@ _LOCATION = re.compile(
     r"<(?:[\w.-]{1,20}:)?loc\s{0,99}>\s{0,99}(?:<!\[CDATA\[\s{0,99})?([^<\]\s]{1,2000}+)"
 )
 _INDEX = re.compile(r"<(?:[\w.-]{1,20}:)?sitemapindex\b")
-_ANCHOR = re.compile(r"<a\s([^<>]{1,3000}+)>", re.IGNORECASE)
-_BASE = re.compile(r"<base\s([^<>]{1,3000}+)>", re.IGNORECASE)
-_HREF = re.compile(
-    r"""(?:^|\s)href\s{0,9}=\s{0,9}(?:"([^"]{1,2000}+)"|'([^']{1,2000}+)'|([^\s"'>]{1,2000}+))""",
-    re.IGNORECASE,
-)
-_NOFOLLOW = re.compile(r"""\brel\s{0,9}=\s{0,9}["']?[^"'>]{0,200}\bnofollow\b""", re.IGNORECASE)
 _NO_PAGE: Final = (
     ".7z", ".avi", ".bmp", ".css", ".csv", ".doc", ".docx", ".eot", ".exe", ".gif", ".gz", ".ico",
     ".jpeg", ".jpg", ".js", ".json", ".m4a", ".mov", ".mp3", ".mp4", ".ogg", ".png", ".ppt",
@@ -177,14 +171,15 @@ def links_in(text: str, address: str) -> list[str]:
     >>> links_in('<a href="/b?x=1&amp;y=2#top">b</a>', "https://example.com/a")
     ['https://example.com/b?x=1&y=2']
     """
-    base = _BASE.search(text)
-    target = _href(base[1]) if base else None
-    if target:
-        address = link_target(address, target) or address
+    base = next(tags_in(text, "base"), {}).get("href")
+    if base:
+        address = link_target(address, base) or address
     found: dict[str, None] = {}
-    for anchor in _ANCHOR.finditer(text):
-        target = None if _NOFOLLOW.search(anchor[1]) else _href(anchor[1])
-        link = link_target(address, target) if target else None
+    for anchor in tags_in(text, "a"):
+        target = anchor.get("href")
+        if not target or "nofollow" in anchor.get("rel", "").lower().split():
+            continue
+        link = link_target(address, target)
         if link and not link.partition("?")[0].lower().endswith(_NO_PAGE):
             found[link] = None
         if len(found) >= MAX_LINKS:
@@ -249,11 +244,6 @@ def _locations(text: str) -> Iterator[str]:
                 break
             end = found.end()
             yield unescape(found[1])
-
-
-def _href(attributes: str) -> str | None:
-    found = _HREF.search(attributes)
-    return unescape(found[1] or found[2] or found[3]).strip() if found else None
 
 
 def link_target(address: str, target: str) -> str | None:

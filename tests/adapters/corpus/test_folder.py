@@ -65,6 +65,13 @@ def test_a_page_that_names_its_address_stands_there(tmp_path: Path) -> None:
     assert read_folder(tmp_path, BASE).pages[0].url == "https://example.org/a"
 
 
+def test_a_page_that_names_a_relative_address_stands_where_its_file_is(tmp_path: Path) -> None:
+    """Nothing says where on the web the folder is."""
+    head = '<link rel="canonical" href="/a">'
+    write(tmp_path, {"b.html": f"<html><head>{head}</head><body><p>Words.</p></body></html>"})
+    assert read_folder(tmp_path, BASE).pages[0].url == f"{BASE}b.html"
+
+
 def test_of_two_pages_with_one_address_the_second_is_reported(tmp_path: Path) -> None:
     """Copies that name the same canonical address are one page."""
     head = '<link rel="canonical" href="https://example.org/a">'

@@ -97,6 +97,10 @@ async def test_a_known_page_that_has_not_changed_is_not_read() -> None:
         ("https://birds.example.org:8443/grey", None),
         ("https://birds.example.org:99999/grey", None),
         ("javascript:alert(1)", None),
+        ("/grey", "https://birds.example.org/grey"),
+        ("./", "https://birds.example.org/"),
+        ("//birds.example.org/grey#top", "https://birds.example.org/grey"),
+        ("//fish.example.org/grey", None),
     ],
 )
 async def test_a_canonical_address_counts_on_the_same_site_only(

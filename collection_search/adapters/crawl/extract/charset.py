@@ -39,6 +39,9 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _META = re.compile(rb"<meta[^<>]{0,200}?charset\s*=\s*[\"']?\s*([\w:.-]{1,40})", re.IGNORECASE)
+_DECLARATION = re.compile(
+    rb"\s*+<\?xml\s[^<>]{0,200}?\bencoding\s*=\s*[\"']\s*([\w:.-]{1,40})", re.IGNORECASE
+)
 _HEAD: Final = 4096
 _SECOND_MEANING: Final = frozenset({"iso2022_jp", "utf-16-le", "utf-16-be"})
 """Their texts are valid UTF-8 as well, with another meaning."""
@@ -48,7 +51,8 @@ def decode_page(data: bytes, charset: str | None = None) -> str:
     """Return the text of the bytes; `charset` is the server's, which is used only if it fits.
 
     A byte order mark decides first, then whether the bytes are UTF-8, then the server's charset,
-    then the page's own, and last Western European. Decoding never fails.
+    then the page's own by a `meta` element or by its XML declaration, and last Western European.
+    Decoding never fails.
 
     >>> decode_page("Größe".encode("cp1252")), decode_page("Größe".encode(), "iso-8859-1")
     ('Größe', 'Größe')
@@ -92,8 +96,8 @@ def _not_utf8(data: bytes, named: str | None) -> str:
     broken = text.count("\ufffd")
     if len(text) - len(text.encode("ascii", "ignore")) > 5 * broken:  # a few bytes are damaged
         return text
-    meta = _META.search(data, 0, _HEAD)
-    for codec in (named, meta and known_charset(meta[1].decode())):
+    own = (_META.search(data, 0, _HEAD), _DECLARATION.match(data, 0, _HEAD))
+    for codec in (named, *(known_charset(found[1].decode()) for found in own if found)):
         if codec and codec != "utf-8":
             text = data.decode(codec, "replace")
             if 100 * text.count("\ufffd") <= len(text):

@@ -16,6 +16,7 @@ from ....text.headings import trimmed, without_heading_marks, write_headings
 from .charset import decode_page, to_utf8
 from .extracted import EmptyDocumentError, Extracted
 from .markup import markdown_text, rst_text
+from .xml_beginning import xml_kind
 
 DocumentKind = Literal["html", "pdf", "markdown", "rst", "text"]
 
@@ -100,17 +101,28 @@ def extract(data: bytes, name: str = "", charset: str | None = None) -> Extracte
 
 
 def _read(data: bytes, kind: DocumentKind, charset: str | None) -> Extracted:
-    """Return the document; the readers of HTML and PDF are loaded for the first of their kind."""
+    """Return the document; each reader is loaded for the first document of its kind."""
     if kind == "pdf":
         from .pdf_document import read_pdf
 
         return read_pdf(data)
     text = decode_page(data, charset)
     if kind == "html" and text.strip():
-        from .html_document import read_html
-
-        return read_html(text)
+        return _from_markup(text)
     return _from_text(text, kind)
+
+
+def _from_markup(text: str) -> Extracted:
+    kind = xml_kind(text)
+    if kind == "other":
+        raise ExtractionError("The document is XML. Of XML only XHTML, RSS and Atom are read.")
+    if kind == "feed":
+        from .feed_document import read_feed
+
+        return read_feed(text)
+    from .html_document import read_html
+
+    return read_html(text)
 
 
 def _from_text(text: str, kind: DocumentKind) -> Extracted:

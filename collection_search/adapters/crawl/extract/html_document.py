@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import Any, Final
+from urllib.parse import urljoin
 
-from ....errors import ExtractionError, InvalidUrlError
+from ....errors import InvalidUrlError
 from ....text.clean import to_unicode
 from ....text.headings import heading_mark, write_headings
 from ....text.urls import normalize_url
 from .blocking_pages import NOTICE_CHARS, read_signs, refuse_blocking_page
-from .extracted import Extracted
+from .extracted import EmptyDocumentError, Extracted
 from .html_lines import html_lines
+from .html_tree import parse_page
 from .unseen_parts import remove_unseen, show_shadow_roots
 
-TAGS: Final = 600_000
-"""A page with more angle brackets is refused."""
-ATTRIBUTES: Final = 2_000
-"""A page with more in one tag is refused: parsers compare every two of them."""
-
 _SHORT_TEXT: Final = 100
-_QUOTED = re.compile(r"""=\s*+(?:"[^"]*"|'[^']*')""")
-_ENDLESS_TAG = re.compile(rf"<[a-zA-Z](?:[^<>\s/]*+[\s/]++){{{ATTRIBUTES}}}")
+_ADDRESS_CHARS: Final = 2_000
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _NOT_FREE = re.compile(r""""isAccessibleForFree"\s*:\s*"?false\b""", re.IGNORECASE)
-_ATTRIBUTES_ERROR: Final = "The page has a tag with thousands of attributes."
 _HEADINGS: Final = tuple(f"h{level}" for level in range(1, 7))
 _UNSEEN_MARKS: Final = {"\N{PILCROW SIGN}": "", "\N{SOFT HYPHEN}": "", "\f": "\n"}
 
@@ -35,59 +30,76 @@ def read_html(page: str) -> Extracted:
     Raises ExtractionError for a page that would hang a parser, EmptyDocumentError for one that
     stands in place of a document.
     """
-    import trafilatura
-
-    page = page.replace("\0", "")  # as browsers do; the parser ends there
-    if page.count("<") > TAGS:
-        raise ExtractionError(f"The page has more than {TAGS:,} tags.")
-    if _ENDLESS_TAG.search(_QUOTED.sub("= ", page)):
-        raise ExtractionError(_ATTRIBUTES_ERROR)
-    tree = trafilatura.load_html(page)
-    if tree is None:
-        raise ExtractionError("The page cannot be read as HTML.")
-    if tree.xpath(f"boolean(//@*[{ATTRIBUTES + 1}])"):  # the pattern above can miss some
-        raise ExtractionError(_ATTRIBUTES_ERROR)
+    tree, is_deep = parse_page(page)
     title, canonical_url = _html_title(tree), _canonical_url(tree)  # extraction changes the tree
     asks_password = bool(tree.xpath("boolean(//input[@type='password'])"))
-    text = _text(tree, title)
-    for mark, shown in _UNSEEN_MARKS.items():
-        text = text.replace(mark, shown)
     return Extracted(
         to_unicode(title),
-        to_unicode(write_headings(text)),
+        with_headings(_text(tree, title, lines_alone=is_deep)),
         canonical_url,
         not_free=_NOT_FREE.search(page) is not None,
         asks_password=asks_password,
     )
 
 
-def _text(tree: Any, title: str) -> str:
-    """Return the text of the page's article, or all of its lines where it has none."""
+def fragment_lines(markup: str, *, below: int) -> str:
+    """Return the lines of a part of a page, with marks for headings, whose levels lie below this.
+
+    Raises ExtractionError for markup that would hang a parser.
+    """
+    try:
+        tree, _ = parse_page(markup)
+    except EmptyDocumentError:
+        return ""
+    show_shadow_roots(tree)
+    remove_unseen(tree)
+    _mark_structure(tree, below=below)
+    return html_lines(tree)
+
+
+def with_headings(text: str) -> str:
+    """Return a text whose headings are marked as it is stored."""
+    for mark, shown in _UNSEEN_MARKS.items():
+        text = text.replace(mark, shown)
+    return to_unicode(write_headings(text))
+
+
+def _text(tree: Any, title: str, *, lines_alone: bool) -> str:
+    """Return the text of the page's article, or all of its lines where it has none.
+
+    With `lines_alone` no article is looked for, since that takes time by the depth of the tree.
+    """
     import trafilatura
 
     show_shadow_roots(tree)
     signs = read_signs(tree, title)
     consent = remove_unseen(tree)
-    _mark_headings(tree)
-    _mark_table_headers(tree)
+    _mark_structure(tree)
     lines = html_lines(tree, enough=NOTICE_CHARS)
     refuse_blocking_page(signs, tree, lines, consent)
-    text = trafilatura.extract(tree, fast=True, include_comments=False) or ""
+    text = ""
+    if not lines_alone:
+        text = trafilatura.extract(tree, fast=True, include_comments=False) or ""
     if len(text) >= _SHORT_TEXT or len(lines) <= len(text):
         return text
     return lines if len(lines) <= NOTICE_CHARS else html_lines(tree)
 
 
-def _mark_headings(tree: Any) -> None:
+def _mark_structure(tree: Any, *, below: int = 0) -> None:
+    """Mark headings, whose levels lie below this one, and the headers of tables."""
     for heading in tree.iter(*_HEADINGS):
-        level = int(heading.tag[1:])
+        level = int(heading.tag[1:]) + below
         heading.text = f"{heading_mark(level)}{(heading.text or '').lstrip()}"
+    _mark_table_headers(tree)
 
 
 def _mark_table_headers(tree: Any) -> None:
     """Leave `th` to the cells of one row, the table's header: a rule is written below each."""
-    for table in tree.iter("table"):
-        rows = [row for row in table.iter("tr") if next(row.iterancestors("table")) is table]
+    rows_of: dict[Any, list[Any]] = {}
+    for row in tree.iter("tr"):
+        rows_of.setdefault(next(row.iterancestors("table"), None), []).append(row)
+    rows_of.pop(None, None)  # rows outside of tables
+    for rows in rows_of.values():
         header = next((n for n in reversed(range(min(3, len(rows)))) if _is_header(rows[n], n)), -1)
         for number, row in enumerate(rows):
             for cell in row.iterchildren("td", "th"):
@@ -118,8 +130,23 @@ def _html_title(tree: Any) -> str:
 
 
 def _canonical_url(tree: Any) -> str | None:
-    for link in tree.iter("link"):
-        if "canonical" in (link.get("rel") or "").lower().split():
-            with suppress(InvalidUrlError):
-                return normalize_url((link.get("href") or "").strip())
-    return None
+    """Return the first address that can be the page's own."""
+    hrefs = (
+        (link.get("href") or "").strip()
+        for link in tree.iter("link")
+        if "canonical" in (link.get("rel") or "").lower().split()
+    )
+    base = next((one.get("href") for one in tree.iter("base") if one.get("href")), "").strip()
+    return next((address for href in hrefs if (address := _address(base, href))), None)
+
+
+def _address(base: str, href: str) -> str | None:
+    """Return an absolute address in normal form, a relative one joined with the base."""
+    if not href or len(href) > _ADDRESS_CHARS:
+        return None
+    try:
+        address = urljoin(base, href)
+        is_relative = _SCHEME.match(address) is None
+        return address if is_relative else normalize_url(address)
+    except (InvalidUrlError, ValueError):
+        return None

@@ -7,6 +7,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from .hiding_styles import styled_away
 from .html_lines import BESIDE, html_lines
 from .page_subjects import ABOUT_CONSENT, explains_consent, page_titles
 
@@ -102,6 +103,18 @@ def _remove_hidden(tree: Any) -> None:
                 element.attrib.pop(name, None)
         else:
             _remove(iter((element,)))
+    _remove_styled(tree, page_chars)
+
+
+def _remove_styled(tree: Any, page_chars: Callable[[], int]) -> None:
+    """Remove what styles hide, unless it holds or is most of the text: a script shows that."""
+    found = [one for one in styled_away(tree) if one.tag not in _FRAME]
+    wrappers = [one for one in found if len(one)][:_MOST_WRAPPERS]
+    kept = {one for one in wrappers if _holds_main_text(one, tree, page_chars)}
+    away = [one for one in found if one not in kept]
+    chars = sum(len(html_lines(one, without=BESIDE)) for one in away)
+    if chars < _TEXT_CHARS or 2 * chars <= page_chars():
+        _remove(iter(away))
 
 
 def _holds_main_text(element: Any, tree: Any, page_chars: Callable[[], int]) -> bool:

@@ -44,6 +44,27 @@ def test_the_page_itself_is_asked_where_the_server_is_silent_or_wrong() -> None:
     assert KANJI in decode_page(page, "utf-8")
 
 
+@pytest.mark.parametrize(
+    ("declaration", "codec"),
+    [
+        ('<?xml version="1.0" encoding="windows-1251"?>', "cp1251"),
+        ("\n<?xml version='1.0' encoding = 'KOI8-R' standalone='yes'?>", "koi8-r"),
+    ],
+)
+def test_an_xml_declaration_names_the_charset(declaration: str, codec: str) -> None:
+    """It has the last word: the server's charset and a `meta` element come before it."""
+    words = "Цапля стоит в воде"
+    assert words in decode_page(f"{declaration}<html><p>{words}".encode(codec))
+    page = f"{declaration}<html><meta charset='windows-1253'><p>ερωδιός περιμένει"
+    assert "ερωδιός" in decode_page(page.encode("cp1253"))
+    assert "ερωδιός" in decode_page(f"{declaration}<p>ερωδιός".encode("cp1253"), "windows-1253")
+
+
+def test_no_charset_is_taken_from_other_attributes_and_places() -> None:
+    for before in ('<?xml coding="koi8-r"?>', '<p>x</p><?xml version="1.0" encoding="koi8-r"?>'):
+        assert decode_page(f"{before}{GERMAN}".encode("cp1252")).endswith(GERMAN)
+
+
 @pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
 def test_marks_and_zeros_give_utf16_away(codec: str) -> None:
     assert decode_page(GERMAN.encode(codec)) == GERMAN

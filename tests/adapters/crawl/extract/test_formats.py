@@ -99,11 +99,37 @@ def test_an_html_page_gives_title_article_and_its_own_address() -> None:
     assert "color" not in page.text
 
 
-@pytest.mark.parametrize("href", ["/tasks", "ftp://example.org/a", "https://", "https://[bad", ""])
+@pytest.mark.parametrize(
+    "href", ["ftp://example.org/a", "https://", "https://[bad", "", "javascript:x()", "a" * 3000]
+)
 def test_only_a_web_address_is_a_canonical_one(href: str) -> None:
-    """A relative or broken canonical link says nothing about where the page stands."""
+    """A broken canonical link says nothing about where the page stands."""
     page = ARTICLE.replace("https://docs.example.org/tasks", href)
     assert extract(page.encode()).canonical_url is None
+
+
+@pytest.mark.parametrize(
+    ("base", "href", "found"),
+    [
+        ("", " /tasks ", "/tasks"),
+        ("", "../tasks", "../tasks"),
+        ("", "//docs.example.org/tasks", "//docs.example.org/tasks"),
+        ("<base href='/en/'>", "tasks", "/en/tasks"),
+        (
+            "<base href='https://docs.example.org/en/'>",
+            "tasks",
+            "https://docs.example.org/en/tasks",
+        ),
+        ("<base href='https://docs.example.org/a'>", "?utm_source=x", "https://docs.example.org/a"),
+        ("<base href='https://[bad'>", "tasks", None),
+    ],
+)
+def test_a_relative_canonical_address_is_kept(base: str, href: str, found: str | None) -> None:
+    """Joined with the base that the page names; only its reader knows where the page stands."""
+    page = ARTICLE.replace("https://docs.example.org/tasks", href).replace(
+        "<head>", f"<head>{base}"
+    )
+    assert extract(page.encode()).canonical_url == found
 
 
 def test_a_page_without_an_article_still_gives_its_text() -> None:
@@ -191,7 +217,7 @@ def test_a_damaged_pdf_is_an_error() -> None:
         (b"", "empty.txt"),
         (b" \n\t\n", "blank.md"),
         (b"<html><body><img src='a.png'></body></html>", "picture.html"),
-        (b"x", "tiny.html"),
+        (b"<!-- x -->", "comment.html"),
         (pdf(""), "scan.pdf"),
     ],
 )
