@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
@@ -12,6 +11,7 @@ from ...errors import FetchError
 from ...runtime.concurrency import compute
 from ...text.headings import trimmed
 from .noindex import refuses_indexing
+from .notices import check_content
 from .site import link_target, site_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ __all__ = [
     "Renderer",
     "TextSource",
     "WebPageReader",
-    "check_content",
 ]
 
 Parser: TypeAlias = "Callable[[FetchedPage], Awaitable[Extracted | None]]"
@@ -45,49 +44,6 @@ _SUFFIXES: Final[Mapping[PageKind, str]] = {
     "text": ".txt",
 }
 _INLINE_BYTES: Final = 1_000_000
-_NOTICE_CHARS: Final = 600
-"""A longer text is more than a notice that a page is missing or needs a login."""
-_TEASER_CHARS: Final = 3_000
-"""A longer text is useful, even if the page does not show all of it."""
-
-_SEPARATOR = re.compile(r"\s*(?:[|\u2013\u2014·»:\n]|\s-\s)\s*")
-_MISSING = re.compile(
-    r"""(?:(?:http\s*)?(?:error|status|fehler)?\s*(?:404|410)\b[\s.!,]*(?:error|fehler)?[\s.!,]*)?
-    (?:(?:sorry|oops|ooops|hoppla)[\s,.!]*)?
-    (?:(?:this\s+|the\s+|die\s+|diese\s+)?(?:requested\s+|gesuchte\s+)?
-       (?:page|seite|file|document|content|article|artikel|url)?\s*
-       (?:(?:was|is|could|can)?\s*(?:not|n.t)\s+(?:be\s+)?(?:found|available)
-         |(?:does\s+not|doesn.t|no\s+longer)\s+exists? | gone
-         |(?:wurde\s+|ist\s+|konnte\s+)?(?:leider\s+)?nicht\s+(?:mehr\s+)?
-           (?:gefunden|verf[üu]gbar|vorhanden)(?:\s+werden)?
-         |existiert\s+nicht(?:\s+mehr)?)
-     | page\s+(?:introuvable|non\s+trouv[ée]e)
-     | p[áa]gina\s+no\s+encontrada | pagina\s+non\s+trovata
-    )?[\s.!]*""",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""Matches a whole part of a title, or a whole line of text."""
-_MISSING_TEXT = re.compile(
-    r"""\b(?:page|article|url|address|link)\b[^.!?]{0,40}
-        \b(?:looking\s+for|requested|tried\s+to\s+reach)\b[^.!?]{0,60}\b(?:not|n.t|no\s+longer|moved|removed|deleted)\b
-    | \b(?:requested|gesuchte|angeforderte|aufgerufene)\s+
-        (?:page|url|address|article|seite|artikel|adresse)\b[^.!?]{0,40}\b(?:not|n.t|no\s+longer|nicht)\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_LOGIN = re.compile(
-    r"sign[\s-]?in|log[\s-]?[io]n|anmeld(?:en|ung)|einloggen|connexion|iniciar sesi[óo]n|accedi",
-    re.IGNORECASE,
-)
-_WALL = re.compile(
-    r"""\b(?:subscribe|sign\s+up|log\s*in|sign\s+in|register)\b[^.!?]{0,40}
-        \bto\s+(?:continue|keep|read|access|unlock|view)\b
-    | \b(?:this|the)\s+(?:article|content|story|page)\s+is\s+(?:only\s+)?
-        (?:for|available\s+to|reserved\s+for)\s+(?:our\s+)?(?:paid\s+|paying\s+)?(?:subscribers|members)\b
-    | \b(?:already|become)\s+a\s+(?:subscriber|paying\s+member)\b
-    | \b(?:jetzt|weiter)\s*(?:lesen)?\s*mit\b[^.!?]{0,30}\b(?:abo|plus)\b
-    | \bnur\s+f[üu]r\s+abonnent""",
-    re.IGNORECASE | re.VERBOSE,
-)
 
 
 class Fetcher(Protocol):
@@ -148,8 +104,8 @@ class WebPageReader:
     ) -> ReadPage | NotModified:
         """Return the page's text, or NotModified if validators or the hash of its bytes match.
 
-        The hash of a page that was rendered is that of its text, and it has no validators: without
-        its scripts it is the same for ever.
+        The hash of a page that was rendered is that of its title and its text, and it has no
+        validators: without its scripts it is the same for ever.
 
         Raises FetchError: the errors of fetching, extraction and the renderer, `noindex`, and
         `empty`, `soft_404`, `paywalled`, `needs_login`, `needs_javascript` or `challenge` for a
@@ -173,7 +129,7 @@ class WebPageReader:
             page = await self._renderer.render(page)
             self._check_indexing(page)
             found = await self._extracted(page)
-            new_hash = hashlib.sha256(found.text.encode()).hexdigest()
+            new_hash = _hash_of(found)
             if new_hash == content_hash:
                 return NotModified(page.url, page.final_url, page.validators, page.fetched_at)
         if page.kind == "html" and (reason := check_content(found)):
@@ -213,31 +169,8 @@ class WebPageReader:
         raise FetchError(text, reason="unsupported_type", status=page.status)
 
 
-def check_content(found: Extracted) -> FetchReason | None:
-    """Return why an HTML page has no real content, or None if it has.
-
-    >>> from collection_search.adapters.crawl.extract.extracted import Extracted
-    >>> check_content(Extracted("Page not found", "Sorry! Try our search."))
-    'soft_404'
-    >>> check_content(Extracted("Herons", "They wade. Subscribe to continue reading."))
-    'paywalled'
-    """
-    length = len(found.text)
-    if length <= _NOTICE_CHARS:
-        if _says_missing(found):
-            return "soft_404"
-        if found.asks_password and _LOGIN.search(f"{found.title}\n{found.text[:100]}"):
-            return "needs_login"
-    if length <= _TEASER_CHARS and (found.not_free or _WALL.search(found.text)):
-        return "paywalled"
-    return None
-
-
-def _says_missing(found: Extracted) -> bool:
-    beginning = f"{found.title[:200]}\n{found.text[:200]}"
-    parts = [part for part in _SEPARATOR.split(beginning) if any(map(str.isalnum, part))]
-    is_notice = any(_MISSING.fullmatch(part) for part in parts[:6])
-    return is_notice or _MISSING_TEXT.search(found.text) is not None
+def _hash_of(found: Extracted) -> str:
+    return hashlib.sha256(f"{found.title}\n{found.text}".encode(errors="replace")).hexdigest()
 
 
 def _same_site(address: str | None, page: str) -> str | None:

@@ -100,6 +100,11 @@ def _contents() -> Iterator[Case]:
     about = article(title="404 Not Found: what it means", more=f"<p>{'Rivers bend. ' * 90}</p>")
     lost = _short("Page not found", "Sorry, the page you are looking for does not exist.")
     verloren = _short("Seite nicht gefunden", "Die gesuchte Seite gibt es leider nicht.")
+    shop = _short("Heron feeder", f"{MARKER}.</p><p>Delivery: not available</p><p>12 litres")
+    console = _short("Buckets", f"{MARKER}. Sign in to the console to view your buckets.")
+    moved = _short(
+        "404 - Birds", "We're sorry, but the page you requested has been moved. Go home."
+    )
     paywall = _short("Herons", f"{MARKER}. Subscribe to continue reading.")
     in_data = _short("Herons", f"{MARKER} and then", _NOT_FREE)
     pages: Mapping[CaseOutcome, Mapping[str, tuple[str, SiteReply]]] = {
@@ -107,9 +112,12 @@ def _contents() -> Iterator[Case]:
             "canonical elsewhere": ("claims to be another site's page", _text(canonical)),
             "base elsewhere": ("a base address inside", _text(base)),
             "about 404": ("an article about the status", _text(about)),
+            "shop": ("a short page with the words 'not available'", shop),
+            "sign in": ("a short page that tells where to sign in", console),
         },
         "soft_404": {
             "soft 404": ("'not found' with status 200", lost),
+            "soft 404 with a number": ("'404' with status 200", moved),
             "soft 404 in German": ("'nicht gefunden' with status 200", verloren),
         },
         "paywalled": {

@@ -10,7 +10,7 @@ import pytest
 
 from collection_search.adapters.crawl.extract.extracted import Extracted
 from collection_search.adapters.crawl.extract.formats import extract
-from collection_search.adapters.crawl.reader import ReadPage, WebPageReader, check_content
+from collection_search.adapters.crawl.reader import ReadPage, WebPageReader
 from collection_search.contracts.page import FetchedPage, NotModified, PageKind, Validators
 from collection_search.errors import FetchError
 from collection_search.testing.hostile_site.file_types import pdf
@@ -18,7 +18,6 @@ from collection_search.testing.hostile_site.replies import MARKER, PAGE, article
 
 URL = "https://birds.example.org/herons"
 KNOWN = Validators(etag='"1"')
-LONG = "Rivers bend and herons wait. " * 150
 
 
 def fetched(body: bytes = PAGE, kind: PageKind = "html", **changes: Any) -> FetchedPage:
@@ -113,59 +112,6 @@ async def test_a_canonical_address_counts_on_the_same_site_only(
     assert page.canonical_url == kept
 
 
-@pytest.mark.parametrize(
-    ("title", "text"),
-    [
-        ("Page not found", "Try the search."),
-        ("404", "nginx"),
-        ("404 Not Found", "nginx/1.25"),
-        ("Error 404 | Birds", "Sorry."),
-        ("Birds", "404\nPage not found\nHome"),
-        ("Seite nicht gefunden \u2013 Vögel", "Zur Startseite"),
-        ("Vögel", "Die gesuchte Seite gibt es leider nicht."),
-        ("Oiseaux", "Page introuvable\nAccueil"),
-        ("410 Gone", "It was here."),
-        ("Birds", "The page you are looking for has been moved or deleted."),
-        ("Birds", "The requested URL was not found on this server."),
-    ],
-)
-def test_a_page_that_only_says_it_is_missing(title: str, text: str) -> None:
-    assert check_content(Extracted(title, text)) == "soft_404"
-
-
-@pytest.mark.parametrize(
-    ("title", "text"),
-    [
-        ("FileNotFoundError", "Raised when a file is requested but does not exist."),
-        ("Module not found in Python: how to mend it", "Install it."),
-        ("404 Not Found: what it means", LONG),
-        ("Route 404", "A road along the coast."),
-        ("Peugeot 404", "A car."),
-        ("!", "..."),
-        ("Herons", "They could not be found in winter."),
-        ("Subscribing", f"{LONG} Subscribe to continue reading our letters."),
-        ("Accounts", "How to store a password."),
-    ],
-)
-def test_pages_about_missing_things_are_not_missing(title: str, text: str) -> None:
-    assert check_content(Extracted(title, text, not_free=len(text) > 3_000)) is None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "They wade. Subscribe to continue reading.",
-        "They wade. Log in or register to read the full story.",
-        "They wade. This article is for subscribers only.",
-        "They wade. Already a subscriber?",
-        "Sie waten. Jetzt weiterlesen mit einem Abo.",
-        "Sie waten. Nur für Abonnenten.",
-    ],
-)
-def test_a_teaser_is_no_article(text: str) -> None:
-    assert check_content(Extracted("Herons", text)) == "paywalled"
-
-
 async def test_a_page_may_say_itself_that_it_is_not_free() -> None:
     data = '<script type="application/ld+json">{"isAccessibleForFree": "False"}</script>'
     assert (await refused(fetched(article(head=data).encode()))).reason == "paywalled"
@@ -175,7 +121,6 @@ async def test_a_login_form_is_no_page() -> None:
     form = '<form><input name="a"><input type="password" name="b"></form>'
     body = f"<html><head><title>Sign in</title></head><body><h1>Sign in</h1>{form}</body></html>"
     assert (await refused(fetched(body.encode()))).reason == "needs_login"
-    assert check_content(Extracted("Herons", "They wade.", asks_password=True)) is None
 
 
 async def test_only_html_is_judged_by_its_words() -> None:
@@ -185,6 +130,33 @@ async def test_only_html_is_judged_by_its_words() -> None:
 
 async def test_a_packed_file_is_no_page() -> None:
     assert (await refused(fetched(b"\x1f\x8b\x08", "gzip"))).reason == "unsupported_type"
+
+
+class Scripts(InProcess):
+    """A browser in which scripts write a page, and an extraction that asks for them."""
+
+    page = PAGE
+
+    async def render(self, page: FetchedPage) -> FetchedPage:
+        return fetched(self.page, validators=Validators())
+
+    async def extract(self, body: bytes, *, name: str, charset: str | None = None) -> Extracted:
+        if body != self.page:
+            raise FetchError("It needs scripts.", reason="needs_javascript")
+        return await super().extract(body, name=name, charset=charset)
+
+
+async def test_a_rendered_page_is_another_with_another_title() -> None:
+    """Its hash is that of what the scripts wrote: the page itself stays as it is."""
+    scripts = Scripts()
+    reader = WebPageReader(OnePage(fetched(b"<div id=root></div>")), scripts, renderer=scripts)
+    first = await reader.read(URL)
+    assert isinstance(first, ReadPage)
+    assert isinstance(await reader.read(URL, content_hash=first.content_hash), NotModified)
+    scripts.page = PAGE.replace(b"<title>Herons", b"<title>Egrets")
+    again = await reader.read(URL, content_hash=first.content_hash)
+    assert isinstance(again, ReadPage)
+    assert (again.title, again.text) == ("Egrets", first.text)
 
 
 async def test_a_parser_takes_over_its_kind_alone() -> None:
