@@ -20,7 +20,7 @@ worker that fetches may claim it. `dead`: given up. `retired`: the page vanished
 was deleted."""
 
 PageChange = Literal["new", "changed", "unchanged", "duplicate", "gone"]
-"""Result of the last ingestion, compared with the text that was stored before. `duplicate`: the
+"""Result of the last ingestion, compared with what was stored before. `duplicate`: the
 text is stored under another address of the page."""
 
 PageOutcome = Literal[PageChange, "failed"]
@@ -152,11 +152,15 @@ class Claim:
     attempts: int
     fence: int
     validators: Validators
-    """For a conditional request; empty unless the page is stored as it was fetched."""
+    """For a conditional request; empty unless the page is stored as it was fetched, title too."""
     content_hash: str | None = None
-    """SHA-256 of the stored page's bytes; None unless it was fetched."""
+    """SHA-256 of the stored page's bytes; None unless it is stored as it was fetched."""
     text_hash: str | None = None
     """`Document.content_hash` of what is stored for the page now; None when nothing is."""
+    document_title: str | None = None
+    """Title of the page's own document; None when it has none, or another address has it."""
+    fetched_title: str | None = None
+    """`Fetched.title` of the last fetch."""
     is_refresh: bool = False
     """The page is to be fetched again; what is stored stays readable until it is replaced."""
     extracted: ExtractedPage | None = None
@@ -204,6 +208,8 @@ class Fetched:
     """The last page of a PDF whose text was read, if there are more."""
     parser: str = ""
     """The setting `parsers` for pages of this kind; blank for the built-in reader."""
+    title: str | None = None
+    """The page's title; None in what earlier versions stored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ class RefreshReport(BaseModel):
     returned: list[str] = Field(default_factory=list)
     """Those of `new` that had vanished before."""
     changed: list[str] = Field(default_factory=list)
+    """Pages with another text, or with another title of the same text."""
     unchanged: list[str] = Field(default_factory=list)
     not_looked_at: list[str] = Field(default_factory=list)
     """Pages that are never fetched, since a provider or a caller gave their text, and whose text no

@@ -281,7 +281,10 @@ def _report(
 
     failed = {key: row for key, row in rows.items() if row.state == "dead"}
     left = {key: row for key, row in rows.items() if row.state in _UNDER_WAY}
-    same = {key for key in before.keys() & after.keys() if before[key] == after[key]}
+    retitled = {
+        key for key, row in rows.items() if row.state == "stored" and row.change == "changed"
+    }
+    same = {key for key in before.keys() & after.keys() if before[key] == after[key]} - retitled
     new = after.keys() - before.keys()
     texts = {after[key] for key in rows if key in after}
     seen = {key for key in same if key in rows or before[key] in texts}

@@ -71,7 +71,7 @@ class CollectionStore(Protocol):
     def hashes(self, scope: TenantScope) -> dict[str, str]:
         """Return the hash of each page's text by `url_key`.
 
-        Pages that were ingested at several addresses of one text come with each of them.
+        Pages that were ingested or imported at several addresses of one text come with each.
         """
         ...
 

@@ -162,15 +162,18 @@ class Ledger(Protocol):
         and adds `fetched_at` (ISO, UTC), `final_url`, `canonical_url` and `page_kind` to the
         provenance. False, and nothing written, when another worker has taken the row over.
 
-        A page is a `duplicate` if another page of the collection has the same text, if it is a
-        redirect to another, or if the two differ in scheme, `www.`, slash or index page alone and
-        name the same canonical address. Then one document has both addresses. Which one it is does
-        not depend on the order in which they came.
+        A page is `changed` if its text or its title is another. It is a `duplicate` if another page
+        of the collection has the same text, if it is a redirect to another, or if the two differ in
+        scheme, `www.`, slash or index page alone and name the same canonical address. Then one
+        document has both addresses. Which one it is does not depend on the order in which they
+        came.
         """
         ...
 
     def unchanged(self, claim: Claim, fetched: Fetched) -> bool:
         """Mark the row stored again, with its document and chunks as they are.
+
+        The title of a page whose text another page has is stored for when it gets the document.
 
         Stores new validators and `checked_at` in the provenance. False when another worker has
         taken the row over, or when nothing is stored for the page: it then waits for a full fetch,
@@ -266,8 +269,8 @@ class Ledger(Protocol):
         """Queue stored and retired pages, all or these, for a fetch under these rules.
 
         Their documents stay. Further addresses of these pages are fetched, too, if they were
-        ingested. The ticket includes pages that are claimed or queued already; they get the
-        `priority` where it is the better one. Retired pages need not be due.
+        ingested or imported. The ticket includes pages that are claimed or queued already; they get
+        the `priority` where it is the better one. Retired pages need not be due.
         """
         ...
 

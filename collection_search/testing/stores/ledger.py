@@ -10,10 +10,10 @@ import pytest
 from ...contracts.ingestion import ExtractedPage, Fetched, IngestionItem, IngestionRequest
 from ...contracts.page import Validators
 from ...ports.ledger import NETWORK
-from .ledger_addresses import AddressesContract
 from .ledger_refreshing import RefreshingContract
 from .ledger_resuming import ResumingContract
 from .ledger_retiring import RetiringContract
+from .ledger_titles import TitlesContract
 from .ledger_turns import TurnsContract
 from .suite import LEASE_S, MAX_ATTEMPTS, MINE, THEIRS
 
@@ -41,7 +41,7 @@ _LATE: Final[dict[str, Callable[[Ledger, Claim], object]]] = {
 
 
 class LedgerContract(
-    AddressesContract, ResumingContract, RefreshingContract, RetiringContract, TurnsContract
+    TitlesContract, ResumingContract, RefreshingContract, RetiringContract, TurnsContract
 ):
     """Tests of what workers need when processes die: subclass it and define `storage`."""
 

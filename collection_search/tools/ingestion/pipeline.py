@@ -83,13 +83,13 @@ class PageWork:
         page = await self._read(claim, reader)
         if isinstance(page, NotModified):
             return await self._unchanged(claim, _same(page, claim))
-        fetched = _fetched(page, parser_name(self.settings, page.kind))
         async with self.slots:
-            said = await compute(self._prepared, claim, page.text)
-            facts = {"kind": page.kind, "chars": len(said.text), "status": page.status}
-            if said.sha256 == claim.text_hash:
-                return await self._unchanged(claim, fetched) | facts
             title = to_unicode(page.title) or claim.title or claim.url
+            said = await compute(self._prepared, claim, page.text, title)
+            facts = {"kind": page.kind, "chars": len(said.text), "status": page.status}
+            fetched = _fetched(page, title, parser_name(self.settings, page.kind))
+            if _is_stored(claim, said.sha256, title):
+                return await self._unchanged(claim, fetched) | facts
             try:
                 return await self._finished(claim, said, title, fetched) | facts
             except (ModelError, ConfigError, CriteriaNotJudgedError, CostLimitReached):
@@ -146,12 +146,12 @@ class PageWork:
         text = self.store.staging.get(claim.scope.tenant_id, ref) if ref else None
         if text is None:
             raise IngestError("The page's text is no longer staged. Search for it again.")
-        return self._prepared(claim, text)
+        return self._prepared(claim, text, claim.title)
 
-    def _prepared(self, claim: Claim, text: str) -> _Prepared:
+    def _prepared(self, claim: Claim, text: str, title: str) -> _Prepared:
         """Return a page's text with its chunks; these are left out where it is stored already."""
         text, sha256 = _hashed(text)
-        if claim.needs_fetch and sha256 == claim.text_hash:
+        if claim.needs_fetch and _is_stored(claim, sha256, title):
             return _Prepared(text, sha256, [])
         rules = claim.rules or self.settings
         return _Prepared(text, sha256, _cut(text, rules.chunk_chars, rules.chunk_overlap_chars))
@@ -214,6 +214,14 @@ class _Prepared(NamedTuple):
     chunks: list[Chunk]
 
 
+def _is_stored(claim: Claim, sha256: str, title: str) -> bool:
+    """Return whether the page's text is stored, and under this title where that is the page's own.
+
+    The document of a further address has the title of the page that it belongs to.
+    """
+    return sha256 == claim.text_hash and claim.document_title in {None, title}
+
+
 def _hashed(text: str) -> tuple[str, str]:
     """Return the text as it can be stored, and its hash.
 
@@ -256,7 +264,7 @@ def trace_of(claim: Claim) -> TraceRef | None:
     )
 
 
-def _fetched(page: ReadPage, parser: str) -> Fetched:
+def _fetched(page: ReadPage, title: str, parser: str) -> Fetched:
     return Fetched(
         final_url=page.final_url,
         canonical_url=page.canonical_url,
@@ -266,6 +274,7 @@ def _fetched(page: ReadPage, parser: str) -> Fetched:
         status=page.status,
         kind=page.kind,
         truncated_at_page=page.truncated_at_page,
+        title=title,
         parser=parser,
     )
 
@@ -280,4 +289,5 @@ def _same(page: NotModified, claim: Claim) -> Fetched:
         status=304,
         kind=claim.page_kind,
         parser=claim.parser,
+        title=claim.fetched_title,
     )

@@ -13,8 +13,10 @@ from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import TenantScope
 from collection_search.graphs.refresh import refresh
 from collection_search.runtime.concurrency import run_blocking
+from collection_search.text.urls import url_key
 from collection_search.tools.coverage.ingestion_coverage import ingestion_coverage
 from collection_search.tools.ingest import engine_for, ingest
+from collection_search.tools.portable.files import export_file, import_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,6 +71,59 @@ def test_equal_pages_are_one_passage_with_both_addresses(
     site.put("/tea/", article("Black tea", essay("black tea")))
     report = refresh("docs", context=context)
     assert (report.unchanged, report.changed, report.new) == (urls[:1], urls[1:], [])
+
+
+def test_a_new_title_of_the_same_text_is_a_change(
+    site: LoopbackSite, make: Callable[..., SearchContext]
+) -> None:
+    """Passages are cited by it, and its words find them."""
+    context = make()
+    url = site.put("/tea", TEA)
+    wait(ingest([url], collection="docs", context=context), 60, context=context)
+    site.put("/tea", TEA.replace(b"<title>Green tea", b"<title>Sencha"))
+    report = refresh("docs", context=context)
+    assert (report.changed, report.unchanged) == ([url], [])
+    for question in ("green tea", "sencha"):
+        (passage, *_) = retrieve(question, collection="docs", tenant="local", context=context)
+        assert passage.title == "Sencha"
+    report = refresh("docs", context=context)
+    assert (report.changed, report.unchanged) == ([], [url])
+
+
+def test_a_page_is_cited_by_its_own_title_when_its_twin_is_gone(
+    site: LoopbackSite, make: Callable[..., SearchContext]
+) -> None:
+    """From the next refresh on: the document had the title of the page that was deleted."""
+    context = make()
+    twin = TEA.replace(b"<title>Green tea", b"<title>Sencha")
+    urls = [site.put("/a", TEA), site.put("/b", twin)]
+    wait(ingest(urls, collection="docs", context=context), 60, context=context)
+    assert refresh("docs", context=context).unchanged == urls
+    assert context.store is not None
+    assert context.store.collections.delete_document(SCOPE, url_key(urls[0]))
+    assert refresh("docs", context=context).changed == [urls[1]]
+    (passage, *_) = retrieve("green tea", collection="docs", tenant="local", context=context)
+    assert (passage.url, passage.title) == (urls[1], "Sencha")
+    assert refresh("docs", context=context).unchanged == [urls[1]]
+
+
+def test_a_copy_of_a_collection_looks_at_all_its_addresses(
+    site: LoopbackSite, make: Callable[..., SearchContext], tmp_path: Path
+) -> None:
+    """As the collection does that was exported."""
+    context = make()
+    urls = [site.put("/a", TEA), site.put("/b", TEA)]
+    wait(ingest(urls, collection="docs", context=context), 60, context=context)
+    assert context.store is not None
+    path = tmp_path / "docs.jsonl"
+    export_file(context.store.collections, SCOPE, path)
+    import_file(context.store.collections, TenantScope("local", "copy"), path)
+    site.put("/b", article("Black tea", essay("black tea")))
+    for collection in ("docs", "copy"):
+        report = refresh(collection, context=context)
+        assert (report.changed, report.unchanged, report.new) == (urls[1:], urls[:1], [])
+        found = retrieve("black tea", collection=collection, tenant="local", context=context)
+        assert (found[0].url, found[0].title) == (urls[1], "Black tea")
 
 
 def test_a_redirect_is_found_by_its_target(

@@ -211,6 +211,27 @@ async def test_chunks_are_embedded_with_the_title_of_their_page(
     assert has_titles(store.collections.embedder(SCOPE) or "") == is_new
 
 
+@pytest.mark.parametrize("has_titles", [True, False])
+async def test_a_new_title_costs_no_more_than_it_must(
+    store: SQLiteStore, *, has_titles: bool
+) -> None:
+    """Chunks that are embedded without titles keep their vectors."""
+    embedder = ScriptedEmbedder()
+    if not has_titles:
+        store.collections.bind_embedder(SCOPE, embedder.fingerprint)
+    bind_to(store.collections, SCOPE, embedder)
+    text = "Pour it over the leaves."
+    await ingest(store, text, embedder=embedder)
+    done = await ingest(store, text, again=True, embedder=embedder, title="Sencha")
+    (stored,) = store.collections.get(SCOPE, ["e.com/a"])
+    assert (done["changed"], stored.document.title) == (True, "Sencha")
+    assert stored.chunks[0].vector is not None
+    calls = [[f"Tea\n{text}"], [f"Sencha\n{text}"]] if has_titles else [[text]]
+    assert embedder.calls == calls
+    again = await ingest(store, text, again=True, embedder=embedder, title="Sencha")
+    assert (again["changed"], embedder.calls) == (False, calls)
+
+
 def claim(*, stored: bool, before: str | None) -> Claim:
     """Return a claim of a refresh: with what is stored, and how the last look failed."""
     known = {} if before is None else {"failed_before": before}

@@ -71,6 +71,7 @@ def queue_again(
     of = {"collection": collection, "keys": wanted, "policy": rules_json(rules)}
     of |= {"priority": priority}
     connection.execute(sql.adopt(only_these=only_these), of)
+    connection.execute(sql.adopt_addresses(only_these=only_these), of)
     with dropping_kept_texts(connection, scope.tenant_id, _DEAD_ROWS, of):
         connection.execute(put_back, of)
     keys = [row["url_key"] for row in connection.execute(chosen, of)]

@@ -70,6 +70,12 @@ _FETCH_AGAIN: Final = f"""
         SELECT url_key FROM addresses
         WHERE collection_id = :collection AND document_key = :key)
 """
+# An heir whose own title is not known is fetched whole: the document has the title of another page.
+_TITLE_UNKNOWN: Final = """
+    UPDATE ledger SET fetched = json_set(fetched, '$.title', '')
+    WHERE collection_id = :collection AND url_key = :home AND fetched IS NOT NULL
+        AND json_extract(fetched, '$.title') IS NULL
+"""
 _HAS_THE_TEXT: Final = """
     SELECT 1 FROM documents AS one JOIN documents AS other USING (collection_id, content_hash)
     WHERE collection_id = :collection AND one.url_key = :key AND other.url_key = :home
@@ -191,6 +197,7 @@ class _Addresses:
             f"UPDATE documents SET url_key = :home, url = :url, provenance = :facts WHERE {_FOUND}",
             of,
         )
+        self.connection.execute(_TITLE_UNKNOWN, of)
         self.connection.execute(_FOLLOW, of)
         mark_changed(self.connection, self.collection)
         return True

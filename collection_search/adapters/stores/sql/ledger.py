@@ -139,7 +139,8 @@ class SQLLedger:
             is_own = addresses.store_page(connection, collection, document, rows, now)
             change: PageChange = "new" if before is None else "changed"
             change = change if is_own else "duplicate"
-            change = "unchanged" if before == document.content_hash else change
+            if before == document.content_hash and claim.document_title in {None, document.title}:
+                change = "unchanged"
             finish_row(connection, claim, change, now, fetch_facts(fetched))
         return True
 

@@ -54,6 +54,8 @@ def rules_json(rules: PageRules | None) -> str | None:
 def build_claim(row: Row, probes: tuple[str, ...] = ()) -> Claim:
     """Return the claim on a row, with the attempt and the fence that it is about to get."""
     fetched = json.loads(row["fetched"]) if row["fetched"] and row["text_hash"] else {}
+    titles = fetched.get("title"), row["document_title"]
+    conditions = fetched if None in titles or titles[0] == titles[1] else {}
     return Claim(
         row_id=row["id"],
         scope=TenantScope(row["tenant_id"], row["collection"]),
@@ -64,11 +66,13 @@ def build_claim(row: Row, probes: tuple[str, ...] = ()) -> Claim:
         provenance=json.loads(row["provenance"]),
         attempts=row["attempts"] + 1,
         fence=row["fence"] + 1,
-        validators=Validators(**fetched.get("validators", {})),
-        content_hash=fetched.get("body_hash"),
+        validators=Validators(**conditions.get("validators", {})),
+        content_hash=conditions.get("body_hash"),
         page_kind=(fetched.get("kind") or _kind_of(row)) if fetched else "",
         parser=fetched.get("parser", ""),
         text_hash=row["text_hash"],
+        document_title=row["document_title"],
+        fetched_title=fetched.get("title"),
         is_refresh=bool(row["refresh"]),
         extracted=_extracted(row),
         rules=PageRules.model_validate_json(row["policy"]) if row["policy"] else None,

@@ -145,9 +145,10 @@ def given_up(error: str) -> str:
 
 _ALL: Final = "collection_id = :collection"
 _THESE: Final = f"{_ALL} AND url_key IN (SELECT value FROM json_each(:keys))"
-_THESE_TEXTS: Final = f"""{_ALL} AND url_key IN (
+_TEXT_KEYS: Final = f"""(
     SELECT value FROM json_each(:keys) UNION ALL SELECT url_key FROM addresses
     WHERE {_ALL} AND document_key IN (SELECT value FROM json_each(:keys)))"""
+_THESE_TEXTS: Final = f"{_ALL} AND url_key IN {_TEXT_KEYS}"
 """Pages and the further addresses of their documents."""
 
 SOONER: Final = f"""
@@ -184,6 +185,25 @@ def adopt(*, only_these: bool) -> str:
             (collection_id, url_key, url, title, content_ref, provenance, state)
         SELECT collection_id, url_key, url, title, content_hash, provenance, 'stored'
         FROM documents WHERE {_THESE if only_these else _ALL}
+        ON CONFLICT DO NOTHING
+    """
+
+
+def adopt_addresses(*, only_these: bool) -> str:
+    """Return the statement that gives rows to further addresses of imported documents.
+
+    An export does not say how the address led to the document. A fetch tells.
+    """
+    chosen = f" AND addresses.url_key IN {_TEXT_KEYS}" if only_these else ""
+    return f"""
+        INSERT INTO ledger
+            (collection_id, url_key, url, title, content_ref, provenance, state)
+        SELECT addresses.collection_id, addresses.url_key, addresses.url, title, content_hash,
+            json_remove(json_remove(provenance, '$.final_url'), '$.canonical_url'), 'stored'
+        FROM addresses JOIN documents ON documents.collection_id = addresses.collection_id
+            AND documents.url_key = document_key
+        WHERE addresses.collection_id = :collection AND kind = 'equal_text'
+            AND json_extract(provenance, '$.page_kind') IS NOT NULL{chosen}
         ON CONFLICT DO NOTHING
     """
 

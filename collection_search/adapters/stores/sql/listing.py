@@ -42,11 +42,12 @@ _RUNS: Final = """
 _HASHES: Final = """
     SELECT url_key, content_hash FROM documents WHERE collection_id = :collection
     UNION ALL SELECT addresses.url_key, content_hash FROM addresses
-    JOIN ledger ON ledger.collection_id = addresses.collection_id
+    LEFT JOIN ledger ON ledger.collection_id = addresses.collection_id
         AND ledger.url_key = addresses.url_key
     JOIN documents ON documents.collection_id = addresses.collection_id
         AND documents.url_key = document_key
     WHERE addresses.collection_id = :collection
+        AND (ledger.id IS NOT NULL OR kind = 'equal_text')
 """
 
 

@@ -128,9 +128,11 @@ _NEXT_ROW: Final = f"""
 _ROW: Final = f"""
     SELECT ledger.*, collections.tenant_id, collections.name AS collection,
         collections.embedder, documents.content_hash AS text_hash,
-        documents.provenance AS document_facts, {NEEDS_FETCH} AS needs_fetch
+        documents.provenance AS document_facts,
+        CASE WHEN documents.url_key = ledger.url_key THEN documents.title END AS document_title,
+        {NEEDS_FETCH} AS needs_fetch
     FROM ledger JOIN collections ON collections.id = ledger.collection_id
-    LEFT JOIN addresses ON ledger.fetched IS NOT NULL
+    LEFT JOIN addresses ON (ledger.fetched IS NOT NULL OR (refresh AND kind = 'equal_text'))
         AND addresses.collection_id = ledger.collection_id
         AND addresses.url_key = ledger.url_key
     LEFT JOIN documents ON documents.collection_id = ledger.collection_id

@@ -60,7 +60,7 @@ def reader(site: LoopbackSite, home: Path, *, browser: bool = True, **more: obje
 
 
 async def test_a_text_that_a_script_loads_is_read(site: LoopbackSite, tmp_path: Path) -> None:
-    """With the hash of its text: the page itself never changes, so it has no validators."""
+    """With the hash of title and text: the page itself never changes, so it has no validators."""
     url = put_app(site)
     pages = reader(site, tmp_path)
     try:
