@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import BaseModel, ConfigDict, StrictInt, StrictStr, ValidationError
+from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, StrictStr, ValidationError
 
 from ..errors import InputError
 from ..ports import ChatReply, ChatToolCall
@@ -36,6 +36,7 @@ class _Reply(BaseModel):
     model: StrictStr = ""
     input_tokens: StrictInt | None = None
     output_tokens: StrictInt | None = None
+    cut_off: StrictBool = False
 
 
 def chat_request(messages: Sequence[ChatMessage], tools: Sequence[ChatTool]) -> dict[str, Any]:
@@ -69,12 +70,14 @@ def chat_answer(reply: Any) -> dict[str, Any]:
     """Return a model's reply. Raises InputError for anything else."""
     if not isinstance(reply, ChatReply):
         raise InputError(f"{type(reply).__name__} came instead of a ChatReply.")
-    told = {
+    told: dict[str, Any] = {
         "text": reply.text,
         "model": reply.model,
         "input_tokens": reply.input_tokens,
         "output_tokens": reply.output_tokens,
     }
+    if reply.cut_off:
+        told["cut_off"] = True
     plain: dict[str, Any] = to_plain(told)
     return plain | {"tool_calls": [_call(call) for call in reply.tool_calls]}
 
@@ -88,4 +91,6 @@ def read_chat_answer(given: Any) -> ChatReply:
         place = str(where[0]) if where else "it"
         raise InputError(f"{place} of the reply has the wrong form.") from error
     calls = tuple(ChatToolCall(one.id, one.name, one.arguments) for one in read.tool_calls)
-    return ChatReply(read.text, calls, read.model, read.input_tokens, read.output_tokens)
+    return ChatReply(
+        read.text, calls, read.model, read.input_tokens, read.output_tokens, read.cut_off
+    )

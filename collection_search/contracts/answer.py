@@ -45,7 +45,7 @@ class Answer(BaseModel):
     reason: AnswerReason | None = None
     """Why it is unanswered."""
     message: str | None = None
-    """The reason as a sentence for people, with what to do."""
+    """The reason as a sentence for people, with what to do; also that an answer is cut off."""
     text: str | None = None
     """Markdown: `[n]` after each sentence, `[no source]` after one without a citation."""
     sentences: list[AnswerSentence] = Field(default_factory=list)

@@ -67,7 +67,7 @@ async def ask_model(state: ResearchState, run: StageRun) -> ModelUpdate:
         return _without_model(state, {"reason": reason, "cause": cause}, flags, facts)
     calls = _calls(reply) if _steps(state) < MAX_STEPS - 1 else []
     return {
-        "turn": [*state["turn"], _said(reply.text, calls)],
+        "turn": [*state["turn"], _said(reply.text, calls, cut_off=reply.cut_off)],
         "failure": None,
         "flags": [],
         "telemetry": {
@@ -109,10 +109,18 @@ def _calls(reply: ChatReply) -> list[RequestedCall]:
     ]
 
 
-def _said(text: str, calls: list[RequestedCall]) -> TurnEntry:
+def _said(text: str, calls: list[RequestedCall], *, cut_off: bool = False) -> TurnEntry:
     """Return the model's message; beside calls its text may repeat a page's orders, so it goes."""
-    said = "" if calls else text
-    return {"role": "assistant", "text": said, "tool_calls": calls, "call_id": None, "sources": []}
+    said: TurnEntry = {
+        "role": "assistant",
+        "text": "" if calls else text,
+        "tool_calls": calls,
+        "call_id": None,
+        "sources": [],
+    }
+    if cut_off and not calls:
+        said["cut_off"] = True
+    return said
 
 
 def _without_model(

@@ -44,7 +44,9 @@ def _answer(state: ResearchState) -> Answer:
         cause = " ".join(filter(None, told)) or None
         return unanswered(state["asked"], found, failure["reason"], cause=cause, **facts)
     given = given_passages(state)
-    return written_answer(state["asked"], state["turn"][-1]["text"], given, **facts)
+    last = state["turn"][-1]
+    cut_off = last.get("cut_off", False)
+    return written_answer(state["asked"], last["text"], given, cut_off=cut_off, **facts)
 
 
 def _told_by_tools(state: ResearchState) -> list[str]:

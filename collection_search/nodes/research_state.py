@@ -6,7 +6,7 @@ reducer `add_messages`. Every checkpointer of LangGraph can store these.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage  # noqa: TC002 - LangGraph reads the annotations
 from langgraph.channels.ephemeral_value import EphemeralValue
@@ -41,6 +41,8 @@ class TurnEntry(TypedDict):
     call_id: str | None
     sources: list[int]
     """Numbers of the passages that a tool found; their texts stand in the state once."""
+    cut_off: NotRequired[bool]
+    """Whether the model's text ends at a limit of tokens."""
 
 
 class ModelFailure(TypedDict):

@@ -52,6 +52,8 @@ class ChatReply:
     """The model that replied, by its own name."""
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cut_off: bool = False
+    """Whether the text ends at a limit of tokens instead of at its end."""
 
 
 @runtime_checkable

@@ -108,16 +108,19 @@ class ScriptedQueryModel:
 class ScriptedAnswerModel:
     """A `ChatModel` without LangChain: replies or exceptions in order, the last one repeated.
 
-    A reply is a text, `ScriptedToolCalls`, or a function of messages and tools that returns one.
-    It plans no queries.
+    A reply is a text, `ScriptedToolCalls`, a `ChatReply` as it is, or a function of messages and
+    tools that returns one of them. It plans no queries.
     """
 
     def __init__(
         self,
         *replies: str
         | ScriptedToolCalls
+        | ChatReply
         | Exception
-        | Callable[[Sequence[ChatMessage], Sequence[ChatTool]], str | ScriptedToolCalls],
+        | Callable[
+            [Sequence[ChatMessage], Sequence[ChatTool]], str | ScriptedToolCalls | ChatReply
+        ],
         model_name: str = "scripted",
         usage: tuple[int, int] | None = (29, 44),
     ) -> None:
@@ -142,7 +145,10 @@ class ScriptedAnswerModel:
         reply = self._replies[min(len(self.chats), len(self._replies)) - 1]
         if isinstance(reply, Exception):
             raise reply
-        said = reply if isinstance(reply, str | ScriptedToolCalls) else reply(messages, tools)
+        is_made = isinstance(reply, str | ScriptedToolCalls | ChatReply)
+        said = reply if is_made else reply(messages, tools)
+        if isinstance(said, ChatReply):
+            return said
         if isinstance(said, str):
             return ChatReply(said, (), self.model_name, *self._usage)
         calls = tuple(

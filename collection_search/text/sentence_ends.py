@@ -76,6 +76,9 @@ def _ends_sentence(text: str, found: re.Match[str], start: int, end: int) -> boo
     if not first or found["stop"][0] in _EAST:
         return True
     has_gap = bool(following and following["gap"]) or bool(found["cited"])
+    is_cited = text.endswith("\ue001", start, found.start()) and found["stop"] != "…"
+    if is_cited and not first.islower():  # `[1].It is hot`
+        return True
     if not has_gap or first.islower():
         return False
     return found["stop"] != "." or not _is_abbreviated(text[start : found.start()], first)

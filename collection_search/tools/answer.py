@@ -97,6 +97,7 @@ async def _written(
         question,
         reply.text,
         passages,
+        cut_off=reply.cut_off,
         model=reply.model,
         input_tokens=reply.input_tokens,
         output_tokens=reply.output_tokens,

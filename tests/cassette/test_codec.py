@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from collection_search import errors
+from collection_search.cassette.chats import chat_answer, read_chat_answer
 from collection_search.cassette.codec import (
     embedded_answer,
     failure,
@@ -32,7 +33,7 @@ from collection_search.errors import (
     SearchProviderError,
     SearchProviderQuotaExceeded,
 )
-from collection_search.ports import Judgement, Judgements, QueryPlan
+from collection_search.ports import ChatReply, Judgement, Judgements, QueryPlan
 from collection_search.testing import rows
 from collection_search.tools.web_search import WebSearchWorker
 
@@ -336,3 +337,14 @@ def test_judgements_come_back() -> None:
     assert back == Judgements([Judgement(1.0, "Yes."), None, None], "m", 3, None, None)
     with pytest.raises(InputError, match="str came instead of Judgements"):
         judgements_answer("[]")
+
+
+def test_a_reply_comes_back_with_its_end() -> None:
+    """One that was not cut off is written as in earlier versions, which are read."""
+    made = ChatReply("Tea is", (), "m", 3, 2, cut_off=True)
+    assert read_chat_answer(json.loads(json.dumps(chat_answer(made)))) == made
+    whole = {"text": "Tea.", "model": "m", "input_tokens": 3, "output_tokens": 2, "tool_calls": []}
+    assert chat_answer(ChatReply("Tea.", (), "m", 3, 2)) == whole
+    assert not read_chat_answer(whole).cut_off
+    with pytest.raises(InputError, match=r"^cut_off of the reply"):
+        read_chat_answer(whole | {"cut_off": "yes"})

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
 
 from collection_search import Settings
@@ -20,7 +22,12 @@ from collection_search.testing import (
     ScriptedChatModel,
     ScriptedToolCalls,
 )
-from collection_search.testing.openai_server import KEY_REFUSED, SERVER_ERROR, OpenAIFailure
+from collection_search.testing.openai_server import (
+    KEY_REFUSED,
+    SERVER_ERROR,
+    OpenAIFailure,
+    RawReply,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,6 +148,35 @@ async def test_a_failure_is_one_error_and_one_request(
             await model.chat(QUESTION)
         assert len(server.requests) == 1
     assert caught.value.may_be_billed is billed
+
+
+@pytest.mark.parametrize("made", OVER_THE_WIRE)
+@pytest.mark.parametrize(("reason", "cut_off"), [("length", True), ("stop", False)])
+async def test_a_text_that_was_cut_off_says_so(made: Any, reason: str, cut_off: bool) -> None:
+    """It comes back as far as it goes."""
+    message = {"role": "assistant", "content": "Tea is"}
+    choices = [{"index": 0, "message": message, "finish_reason": reason}]
+    told = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": choices}
+    with made(RawReply.json(told)) as (model, _):
+        reply = await model.chat(QUESTION)
+    assert (reply.text, reply.cut_off) == ("Tea is", cut_off)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [{"finish_reason": "length"}, {"stop_reason": "max_tokens"}, {"finish_reason": "MAX_TOKENS"}],
+    ids=["openai", "anthropic", "google"],
+)
+async def test_other_vendors_texts_that_were_cut_off_say_so(metadata: dict[str, str]) -> None:
+    """By the names that their LangChain packages give the reason."""
+
+    class Stopped(ScriptedChatModel):
+        def _generate(self, *_: Any, **__: Any) -> ChatResult:
+            reply = AIMessage("Tea is", response_metadata=metadata)
+            return ChatResult(generations=[ChatGeneration(message=reply)])
+
+    reply = await LangChainQueryModel(Stopped(replies=[])).chat(QUESTION)
+    assert (reply.text, reply.cut_off) == ("Tea is", True)
 
 
 async def test_thoughts_are_no_part_of_the_text() -> None:

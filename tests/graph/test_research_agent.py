@@ -24,6 +24,7 @@ from collection_search.errors import InputError, ModelError
 from collection_search.graphs.research_agent import build_graph, graph
 from collection_search.nodes.ask_model import MAX_CALLS, MAX_STEPS
 from collection_search.nodes.read_question import MAX_KEPT
+from collection_search.ports import ChatReply
 from collection_search.testing import (
     OpenAIServer,
     RecordingSink,
@@ -565,3 +566,13 @@ def test_the_schemas_serve_forms_and_chats() -> None:
     assert set(fields) == {"question", "messages", "collection_scope"}
     assert all("description" in field for field in fields.values())
     assert "messages" in graph.get_output_jsonschema()["properties"]
+
+
+def test_an_answer_that_was_cut_off_is_told(context: SearchContext) -> None:
+    """In the answer, and in the message that people read."""
+    model = ScriptedAnswerModel(
+        ScriptedToolCalls(RETRIEVE), ChatReply("Use asyncio.timeout [1]. And", cut_off=True)
+    )
+    result = run(context, model)
+    assert "cut off" in result["answer"]["message"]
+    assert "cut off" in result["messages"][-1].content

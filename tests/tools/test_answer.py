@@ -15,6 +15,7 @@ from collection_search.contracts.answer import Answer
 from collection_search.contracts.collection import TenantScope
 from collection_search.errors import InputError, ModelError
 from collection_search.planning.answer_prompts import NO_ANSWER
+from collection_search.ports import ChatReply
 from collection_search.testing import (
     OpenAIServer,
     RecordingSink,
@@ -23,6 +24,7 @@ from collection_search.testing import (
 )
 from collection_search.testing.stores.suite import chunks, document
 from collection_search.tools.answer import aanswer
+from collection_search.tools.answers.outcomes import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -204,3 +206,18 @@ def test_the_blocking_form_over_the_wire(tmp_path: Path, store: SQLiteStore) -> 
         given = answer(QUESTION, collection="docs", context=context)
         assert given.outcome == "answered"
         assert "tools" not in server.requests[0].body
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"), [("Use a timeout [1]. And then", "answered"), ("Use a", "unanswered")]
+)
+async def test_an_answer_that_was_cut_off_is_told(
+    context: SearchContext, text: str, outcome: str
+) -> None:
+    """Beside what there is of it."""
+    given = await ask(context, model=ScriptedAnswerModel(ChatReply(text, cut_off=True)))
+    assert given.outcome == outcome
+    assert "cut off" in str(given.message)
+    assert str(given.message) in render(given)
+    whole = await ask(context, model=ScriptedAnswerModel("Use a timeout [1]."))
+    assert whole.message is None

@@ -29,6 +29,7 @@ from .object_memo import Memory
 from .output_methods import MOST_WORDY_ANSWERS, UNKNOWN, WEAKER, ModelRequests, OutputMethod
 from .plan_parsing import NoJsonError, parse_queries
 from .single_retry import retries_itself, retry_once
+from .stop_reasons import is_cut_off
 from .vendors import CHAT, make_vendor_model
 
 if TYPE_CHECKING:
@@ -109,8 +110,14 @@ class LangChainQueryModel:
             requests.pay(usage_of(message))
             raise_if_message_stopped(message)
             text, calls = read_langchain_message(message)
-            shown = checked_text(text, calls, reason_to_stop(message))
-            return ChatReply(shown, calls, _model_of(message, self.model_name), *requests.spent)
+            stop = reason_to_stop(message)
+            return ChatReply(
+                checked_text(text, calls, stop),
+                calls,
+                _model_of(message, self.model_name),
+                *requests.spent,
+                cut_off=is_cut_off(stop),
+            )
 
     def _time_limit(self) -> float:
         """Return the event loop's time at which a call that begins now has to end."""

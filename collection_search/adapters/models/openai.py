@@ -36,7 +36,7 @@ from .output_methods import (
 )
 from .plan_parsing import NoJsonError, parse_queries
 from .single_retry import retry_once
-from .stop_reasons import is_filter
+from .stop_reasons import is_cut_off, is_filter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,8 +130,14 @@ class OpenAIQueryModel:
             async with asyncio.timeout(self._timeout_s):
                 answer = await self._chat_answer(body, requests, self._time_limit())
             text, calls = read_openai_message(answer)
-            shown = checked_text(text, calls, stop_of(answer))
-            return ChatReply(shown, calls, self._named(answer), *tokens_of(answer))
+            stop = stop_of(answer)
+            return ChatReply(
+                checked_text(text, calls, stop),
+                calls,
+                self._named(answer),
+                *tokens_of(answer),
+                cut_off=is_cut_off(stop),
+            )
 
     async def _chat_answer(
         self, body: dict[str, Any], requests: ModelRequests, until: float

@@ -38,7 +38,7 @@ class CollectionAnswer(NamedTuple):
     answer: dict[str, Any] | None = None
     """The model's answer as JSON; None where no model was asked."""
     message: str | None = None
-    """Why a model that was asked gave no answer."""
+    """Why a model that was asked gave no answer, or that its answer is cut off."""
 
 
 def show_found(
@@ -47,10 +47,11 @@ def show_found(
     """Print the written answer and its sources, or which pages are closest to one."""
     if found.sentences:
         show_answer(found.sentences, screen)
-        screen.line("Sources", style="bold")
-    elif found.message:
+    if found.message:
         screen.rows(screen.wrap(f"Note: {found.message}"))
         screen.line()
+    if found.sentences:
+        screen.line("Sources", style="bold")
     if found.answering:
         show_sources(question, _sources(found), screen, full=full)
         if more := len(found.passages) - len(found.answering):

@@ -82,7 +82,9 @@ class AskedAnswer(BaseModel):
     collection: str
     answer: WrittenAnswer | None = Field(description="Null where no model wrote one.")
     reason: AnswerReason | None = Field(description="Why there is no written answer.")
-    note: str | None = Field(description="The reason in words, with what to do.")
+    note: str | None = Field(
+        description="The reason in words, with what to do; also that an answer is cut off."
+    )
     passages: list[AnswerPassage] = Field(description="Best first.")
     notices: list[str] = Field(description="What may have kept better passages from being found.")
     cost_usd: float | None = Field(description="Of the model's calls; null where it is not known.")

@@ -27,6 +27,11 @@ _MAX_HEADING_WORDS: Final = 12
 _HAS_WORD = re.compile(r"[^\W_]")
 _ENDS_OPEN = re.compile(r"[.!?…:]\W*$")
 _CODE_ALONE = re.compile("^\\s*\ue000K(\\d+)\ue001\\s*$")
+_ENDS_CITED = re.compile("\ue000C[\\d,]*\ue001[^\\w\ue000]*$")
+"""A line that ends in a citation: what follows it in a new line is a claim of its own."""
+_LINE_CITED = re.compile("\ue000C[\\d,]*\ue001[^\\w\ue000.!?…]*$")
+_LABEL = re.compile(r"\s*[*_]{0,3}[A-ZÄÖÜ][^:\n.!?]{0,40}:[*_]{0,3}\s")
+"""A line such as `Weight: 1.5 kg`, which is a claim of its own."""
 _IS_TABLE = re.compile(r"^\s*\|.*\|\s*$")
 
 
@@ -67,17 +72,33 @@ def cite(text: str, passages: Sequence[Passage]) -> CitedText:
 
 
 def _joined(text: str) -> Iterator[str]:
-    """Yield paragraphs, list items and other blocks as one line each, blank lines included."""
+    """Yield paragraphs, list items and other blocks as one line each, blank lines included.
+
+    A line behind a citation is one of its own: the citation is for what stands before it.
+    """
     held = ""
+    by_lines = False
     for line in text.split("\n"):
-        goes_on = held.strip() and line.strip() and not _begins_block(line)
-        if goes_on and not _stands_alone(held):
+        if _goes_on(held, line, by_lines=by_lines):
             held = f"{held} {line.strip()}"
             continue
         if held or line:
             yield held
+        by_lines = bool(line.strip()) and (by_lines or bool(_LINE_CITED.search(held)))
         held = line
     yield held
+
+
+def _goes_on(held: str, line: str, *, by_lines: bool) -> bool:
+    """Return whether a line belongs to the paragraph before it.
+
+    `by_lines` says that a line of the paragraph ended in a citation without a full stop.
+    """
+    if not held.strip() or not line.strip() or _stands_alone(held) or _begins_block(line):
+        return False
+    if _ENDS_CITED.search(held) or _LABEL.match(line):
+        return False
+    return not by_lines or line.lstrip()[0].islower()
 
 
 def _begins_block(line: str) -> bool:

@@ -42,7 +42,7 @@ _MARK = re.compile(
 )
 _NUMBER = re.compile(r"\d+|[\u2010-\u2015-]")
 _LINK = re.compile(
-    r"(?P<image>!?)\[(?P<words>[^\]\[]{0,300})\]\((?P<target>[^()\s]{0,2000}(?:\([^()]{0,200}\)"
+    r"(?P<image>!?)\[(?P<words>[^\]\[]{0,300}|\s?\[[^\]\[]{0,60}\]\s?)\]\((?P<target>[^()\s]{0,2000}(?:\([^()]{0,200}\)"
     r"[^()\s]{0,2000}){0,3})(?:\s+[\"'(][^\"')]{0,300}[\"')])?\s*\)"
 )
 _IS_ADDRESS = re.compile(r"[/.:#?]")
@@ -65,6 +65,12 @@ _RAISED: Final = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _RAISED_NUMBER = re.compile(rf"(?:(?<=[^\W\d_]{{3}})|(?<![^\W_]))[{_RAISED}]{{1,9}}")
 """A raised number behind a word or a stop; behind a unit or a digit it is a power."""
 _DIGITS: Final = str.maketrans(_RAISED, "0123456789")
+_ENDS_SENTENCE = re.compile(
+    rf"(?:[`\s]*(?:{_MARK.pattern}))*[`\"'”*_)]*[ \t]*(?:\n|$|[.!?…。！？](?![a-z0-9_]))",  # noqa: RUF001
+    re.IGNORECASE,
+)
+"""What follows a mark at the end of a sentence."""
+_BEGINS_NEXT = re.compile(r"[.!?…]\s*$")
 _BRACKETED = re.compile(
     r"[\[【〔〖⟦]([^\[\]【】〔〕〖〗⟦⟧]{0,60}\d[^\[\]【】〔〕〖〗⟦⟧]{0,60})[\]】〕〗⟧]"  # noqa: RUF001 - other scripts' brackets
 )
@@ -76,7 +82,7 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _FENCE_LINE = re.compile(rf"^[ \t]*</?{FENCE}[^\n]*$", re.MULTILINE | re.IGNORECASE)
-_EMPTY = re.compile(r"(?<=[ \t])\(\s*\)|<\s*>|\[\s*\]\(\s*\)")
+_EMPTY = re.compile(r"(?<=[ \t])\([\s,;]*\)|<\s*>|\[\s*\]\(\s*\)")
 _GAP_BEFORE_STOP = re.compile(r"(?<=[^\s|*+-]) +(?=[.,;:!?](?:\s|$))", re.MULTILINE)
 _GAPS = re.compile(r"(?<=\S)[ \t]{2,}")
 _CODE_FENCE = re.compile(r"[ \t]{0,12}(`{3,10}|~{3,10})")
@@ -91,7 +97,13 @@ PLACEHOLDER = re.compile(f"{_OPEN}([CKU])([0-9,]*){_CLOSE}")
 _CITATION = re.compile(
     f"[ \\t]*{_OPEN}C[0-9,]*{_CLOSE}(?P<joined>(?![.,;:!?)\"'”*_]*(?:\\s|$|{_OPEN}C)))?"
 )
+_CITED = re.compile(f"{_OPEN}C[0-9,]*{_CLOSE}")
 _CITED_URL = re.compile(f"({_OPEN}C[0-9,]*{_CLOSE})\\({_OPEN}U[0-9]+{_CLOSE}\\)")
+_WRAPPED = re.compile(
+    f"(?<!\\w)[(（](?=[^()（）]*{_CLOSE})"  # noqa: RUF001 - fullwidth brackets
+    f"((?:[\\s,;&/+|]|and\\b|und\\b|{_OPEN}C[0-9,]*{_CLOSE})*)[)）]"  # noqa: RUF001
+)
+"""Parentheses that hold nothing but citations."""
 _URL_AFTER_WORD = re.compile(f"(?<=[\\w+.:/-])(?={_OPEN}U)")
 _REFERENCE = re.compile(
     r"&(?:#0{0,5}(?:40|41|47|58|60|62|91|92|93)|#x0{0,5}(?:28|29|2f|3a|3c|3e|5b|5c|5d)"
@@ -132,7 +144,7 @@ def mark(text: str, *, numbers: Collection[int], urls: Collection[str]) -> Marke
     allowed = frozenset(urls)
 
     def code(found: re.Match[str]) -> str:
-        if _MARK.fullmatch(found[0].strip("` ")):
+        if _MARK.fullmatch(found[0].strip("` ")) and _is_at_end(found):
             return found[0].strip("` ")
         return block(found[0])
 
@@ -148,6 +160,7 @@ def mark(text: str, *, numbers: Collection[int], urls: Collection[str]) -> Marke
         part = _LINK.sub(lambda link: _words(link, marked, allowed), part)
         part = _without_urls(_TAG.sub(_sup_or_nothing, part), marked, allowed)
         part = _MARK.sub(lambda one: _valid(one, marked, numbers), part)
+        part = _WRAPPED.sub(lambda one: "".join(_CITED.findall(one[1])), part)
         part = _BRACKETED.sub(r"(\1)", _CITED_URL.sub(r"\1", part))
         return _GAP_BEFORE_STOP.sub("", _GAPS.sub(" ", _EMPTY.sub("", part)))
 
@@ -221,6 +234,15 @@ def _with_blocks(text: str, keep: Callable[[str], str]) -> str:
     return "\n".join([*shown, *([keep("\n".join(block))] if block else [])])
 
 
+def _is_at_end(code: re.Match[str]) -> bool:
+    """Return whether inline code stands where a sentence's citation does: at or behind its end."""
+    after = code.string[code.end() :]
+    if _ENDS_SENTENCE.match(after):
+        return True
+    is_behind = _BEGINS_NEXT.search(code.string[max(0, code.start() - 9) : code.start()])
+    return bool(is_behind) and after.lstrip()[:1].isupper()
+
+
 def _sup_or_nothing(tag: re.Match[str]) -> str:
     return tag[0] if "sup" in tag[0][:5].lower() else ""
 
@@ -247,10 +269,22 @@ def _without_urls(text: str, marked: MarkedText, allowed: Collection[str]) -> st
                 if known in allowed:
                     return marked.keep("U", known) + url[end:]
         marked.removed += 1
-        stop = url[-1] if url[-1] in ".,;!?" else ""
-        return f" {stop}"
+        behind = _behind(url)
+        return behind if behind.startswith(")") else f" {behind}"
 
     return _BARE.sub(judged, _URL.sub(judged, text))
+
+
+def _behind(url: str) -> str:
+    """Return the stops and closing marks at an address's end that belong to the sentence.
+
+    >>> _behind("https://a.org/x)."), _behind("https://a.org/x_(y)")
+    (').', '')
+    """
+    tail = url[len(url.rstrip(_TRAILING)) :]
+    if url.count(")") <= url.count("("):
+        tail = tail.replace(")", "")
+    return "".join(char for char in tail if char in ".,;!?)*")
 
 
 def _ends(url: str) -> Iterator[int]:

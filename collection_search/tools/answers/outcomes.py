@@ -36,14 +36,23 @@ _MESSAGES: Final[dict[AnswerReason, str]] = {
 }
 
 
-def written_answer(question: str, text: str, passages: Sequence[Passage], **facts: Any) -> Answer:
+_CUT_OFF: Final = (
+    "The model stopped at its limit of tokens, so the text is cut off. Raise the limit of the model"
+    " or of its endpoint, or ask a narrower question."
+)
+
+
+def written_answer(
+    question: str, text: str, passages: Sequence[Passage], *, cut_off: bool = False, **facts: Any
+) -> Answer:
     """Return the answer in a model's text; it is unanswered without a valid citation.
 
-    `facts` are model, tokens and cost.
+    `cut_off` says that the text ends at a limit of tokens. `facts` are model, tokens and cost.
     """
+    cause = _CUT_OFF if cut_off else None
     said = text.replace(NO_ANSWER, "").strip(" \n.*`\"'")
     if not said:
-        return unanswered(question, passages, "not_answered", **facts)
+        return unanswered(question, passages, "not_answered", cause=cause, **facts)
     cited = cite(text.replace(NO_ANSWER, ""), passages)
     shown: dict[str, Any] = {
         "text": cited.text,
@@ -51,8 +60,15 @@ def written_answer(question: str, text: str, passages: Sequence[Passage], **fact
         "removed": cited.removed,
     }
     if not cited.is_supported:
-        return unanswered(question, passages, "not_answered", **shown, **facts)
-    return Answer(question=question, outcome="answered", passages=list(passages), **shown, **facts)
+        return unanswered(question, passages, "not_answered", cause=cause, **shown, **facts)
+    return Answer(
+        question=question,
+        outcome="answered",
+        message=cause,
+        passages=list(passages),
+        **shown,
+        **facts,
+    )
 
 
 def unanswered(
@@ -89,7 +105,8 @@ def render(answer: Answer) -> str:
     """Return the answer for people: the text and its sources, or the reason and the passages."""
     if answer.outcome == "answered":
         sources = list_sources(answer.sources(), mark="- ")
-        return f"{answer.text}\n\nSources:\n\n{sources}"
+        text = "\n\n".join(filter(None, [answer.text, answer.message]))
+        return f"{text}\n\nSources:\n\n{sources}"
     parts = [answer.text, answer.message]
     if answer.passages:
         parts.append(list_sources(answer.passages, mark="- ", chars=_EXCERPT_CHARS))

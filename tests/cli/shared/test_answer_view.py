@@ -191,3 +191,10 @@ def test_wide_and_right_to_left_characters_fit(
     rows = SEQUENCE.sub("", capsys.readouterr().out).splitlines()[2:]
     assert all(cell_len(row) <= 60 for row in rows)
     assert len(rows) > 3
+
+
+def test_a_note_stands_below_the_written_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    """That it was cut off, for example."""
+    found = CollectionAnswer([passage()], [passage()], [Sentence("Yes.", [1])], None, "It is cut.")
+    show_found(QUESTION, "py", found, Screen())
+    assert "Yes. [1]\n\nNote: It is cut.\n\nSources\n" in capsys.readouterr().out

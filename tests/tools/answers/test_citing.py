@@ -223,3 +223,67 @@ def test_raised_numbers() -> None:
     """Behind a word they cite, behind a unit or a digit they are powers."""
     found = cite("Tea¹ has 10² leaves on 3 m².", PASSAGES)
     assert found.text == "Tea has 10² leaves on 3 m². [1]"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    {
+        "Weight: 2 kg [1]\nAge: 90 years\nPrice: 4 EUR": [
+            ("Weight: 2 kg", [1]),
+            ("Age: 90 years", []),
+            ("Price: 4 EUR", []),
+        ],
+        "Age: 90 years\n**Weight:** 2 kg [1]": [("Age: 90 years", []), ("**Weight:** 2 kg", [1])],
+        "It weighs 2 kg [1]\nIt is old\nIt is cheap [2]": [
+            ("It weighs 2 kg", [1]),
+            ("It is old", []),
+            ("It is cheap", [2]),
+        ],
+        "It weighs 2 kg [1];\nit is old": [("It weighs 2 kg;", [1]), ("it is old", [])],
+        "It weighs 2 kg [1].It is old.": [("It weighs 2 kg.", [1]), ("It is old.", [])],
+        "Tasks end in\ntwo ways [1].\nTea from\nAsia is hot [2].": [
+            ("Tasks end in two ways.", [1]),
+            ("Tea from Asia is hot.", [2]),
+        ],
+        "Tea is hot [1]\n[2]": [("Tea is hot", [1, 2])],
+    }.items(),
+)
+def test_a_citation_is_for_what_stands_before_it(
+    text: str, sentences: list[tuple[str, list[int]]]
+) -> None:
+    """A line or a sentence behind a citation is a claim of its own; a line that is wrapped is not."""
+    assert cited(text) == sentences
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tea is hot ([1]).",
+        "Tea is hot ([1], [9]).",
+        "Tea is hot [[1]](https://x.example/a).",
+        "Tea is hot ([1](https://x.example/a)).",
+        "Tea is hot (https://x.example/a) [1].",
+    ],
+)
+def test_nothing_is_left_of_what_held_a_citation(text: str) -> None:
+    """No empty parentheses, no half of them."""
+    assert cite(text, PASSAGES).text == "Tea is hot. [1]"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    {
+        "A list is `[1, 2]` in Python [2].": "A list is `[1, 2]` in Python. [2]",
+        "Use ``[1]`` for it [2].": "Use ``[1]`` for it. [2]",
+        "`[0]`.append(1) grows it [2].": "`[0]`.append(1) grows it. [2]",
+        "Tea is hot `[1]` `[2]`.": "Tea is hot. [1][2]",
+        "Tea is hot. `[1]` Coffee is cold `[2]`": "Tea is hot. [1] Coffee is cold [2]",
+    }.items(),
+)
+def test_a_bracket_as_code_is_a_citation_at_the_end_of_a_sentence_only(
+    text: str, shown: str
+) -> None:
+    """Elsewhere it is code."""
+    found = cite(text, PASSAGES)
+    assert found.text == shown
+    assert found.removed == 0
