@@ -21,7 +21,7 @@ from ..runtime.failure_log import log_failure
 from ..text.redaction import redact
 from .anchors import anchor_texts
 from .model_scale import ModelScale, measure_scale
-from .scale_files import read_scale, write_scale
+from .scale_files import delete_scale, read_scale, write_scale
 from .scoring import LEXICAL, Calibration
 
 if TYPE_CHECKING:
@@ -66,23 +66,28 @@ async def scale_of(
 
 
 def start_scale(
-    embedder: Embedder, *, folder: Path, clock: Callable[[], float] = time.monotonic
+    embedder: Embedder,
+    *,
+    folder: Path,
+    clock: Callable[[], float] = time.monotonic,
+    dimension: int | None = None,
 ) -> asyncio.Future[ModelScale]:
     """Return a future of `scale_of`, already started.
 
     Wait for it by `await_calibration`; without that it still runs to its end. The embedder of the
-    call that starts a measurement makes its requests, so a `PaidEmbedder` pays for all of them.
+    call that starts a measurement makes its requests, so a `PaidEmbedder` pays for all of them. A
+    scale of vectors of another `dimension` is measured anew: another model has the name by now.
     """
     loop, model = asyncio.get_running_loop(), (folder, embedder.fingerprint)
-    if scale := _known.get(model):
+    if (scale := _known.get(model)) and scale.fits(dimension):
         return _settled(loop.create_future(), scale)
     flight = loop, model
     if under_way := _flights.get(flight):
-        again = partial(start_scale, embedder, folder=folder, clock=clock)
+        again = partial(start_scale, embedder, folder=folder, clock=clock, dimension=dimension)
         return loop.create_task(_shared(under_way, again))
     if (failure := _failed.get(model)) and clock() < failure.until:
         return _settled(loop.create_future(), failure)
-    task = _flights[flight] = loop.create_task(_measured_once(embedder, folder, clock))
+    task = _flights[flight] = loop.create_task(_measured_once(embedder, folder, clock, dimension))
     task.add_done_callback(lambda task: _land(flight, task))
     return task
 
@@ -107,15 +112,33 @@ async def known_scale(fingerprint: str, *, folder: Path) -> ModelScale | None:
     return scale
 
 
-async def await_calibration(under_way: asyncio.Future[ModelScale], question: str) -> Calibration:
+def forget_scale(fingerprint: str, *, folder: Path) -> None:
+    """Forget the scale, and a failure to measure it; the next use measures it anew. Blocks."""
+    _known.pop((folder, fingerprint), None)
+    _failed.pop((folder, fingerprint), None)
+    delete_scale(folder, fingerprint)
+
+
+async def await_calibration(
+    under_way: asyncio.Future[ModelScale],
+    question: str,
+    *,
+    dimension: int | None = None,
+    again: Callable[[], asyncio.Future[ModelScale]] | None = None,
+) -> Calibration:
     """Return the calibration for the question; after a failure `LEXICAL`, with one warning.
+
+    A scale that does not fit vectors of this dimension is replaced by that of `again`.
 
     So too where the ceiling of a run did not allow the measurement.
 
     Where the model cannot tell in the question's language it is `LEXICAL` with that reason.
     """
     try:
-        return (await asyncio.shield(under_way)).calibration_for(question)
+        scale = await asyncio.shield(under_way)
+        if again is not None and not scale.fits(dimension):
+            scale = await asyncio.shield(again())
+        return scale.calibration_for(question)
     except (ModelError, CostLimitReached) as error:
         if (cause := str(error)) not in _warned:
             if len(_warned) >= _MAX_WARNED:
@@ -126,10 +149,12 @@ async def await_calibration(under_way: asyncio.Future[ModelScale], question: str
 
 
 async def _measured_once(
-    embedder: Embedder, folder: Path, clock: Callable[[], float]
+    embedder: Embedder, folder: Path, clock: Callable[[], float], dimension: int | None
 ) -> ModelScale:
     name = embedder.fingerprint
     scale = await known_scale(name, folder=folder)
+    if scale is not None and not scale.fits(dimension):
+        scale = None
     if scale is None or not scale.is_complete:
         try:
             scale = await _measured(embedder)

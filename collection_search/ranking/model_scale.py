@@ -60,6 +60,8 @@ class ModelScale:
     related: float
     separations: Mapping[str, Separation]
     """By language, named as the anchors are; none where an earlier version measured the scale."""
+    dimension: int | None = None
+    """Of the vectors that were measured; None where an earlier version measured the scale."""
 
     @property
     def tells_apart(self) -> bool:
@@ -71,6 +73,10 @@ class ModelScale:
     def is_complete(self) -> bool:
         """True when every language was measured."""
         return self.separations.keys() >= set(LANGUAGES)
+
+    def fits(self, dimension: int | None) -> bool:
+        """Return whether vectors of this dimension may be of the same model; true for None."""
+        return dimension is None or self.dimension in (None, dimension)
 
     @property
     def dense(self) -> Calibration:
@@ -139,7 +145,9 @@ def measure_scale(vectors: Vectors) -> ModelScale:
         separations[language] = _separation(related, unrelated)
         start += 2 * size
     unrelated_median, related_median = map(statistics.fmean, zip(*found, strict=True))
-    return ModelScale(round(unrelated_median, 4), round(related_median, 4), separations)
+    return ModelScale(
+        round(unrelated_median, 4), round(related_median, 4), separations, vectors.shape[1]
+    )
 
 
 def _separation(related: NDArray[np.float64], unrelated: NDArray[np.float64]) -> Separation:

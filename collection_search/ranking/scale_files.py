@@ -8,6 +8,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from ..runtime.whole_file import write_whole
+from ..text.validation import whole_number
 from .anchors import anchors_version
 from .model_scale import ModelScale, Separation
 
@@ -24,7 +25,8 @@ _OWNER_ONLY: Final = 0o600
 def read_scale(folder: Path, fingerprint: str) -> ModelScale | None:
     """Return the scale by these anchors; None where there is no valid file.
 
-    A file of an earlier version has medians alone: such a scale is not complete.
+    A file of an early version has medians alone, and such a scale is not complete; later ones have
+    no dimension.
     """
     try:
         stored = json.loads(_path(folder, fingerprint).read_text("utf-8"))
@@ -32,6 +34,7 @@ def read_scale(folder: Path, fingerprint: str) -> ModelScale | None:
             float(stored["unrelated"]),
             float(stored["related"]),
             {name: _separation(each) for name, each in dict(stored.get("languages", {})).items()},
+            whole_number(stored.get("dimension")),
         )
         fits = (stored["fingerprint"], stored["anchors"]) == (fingerprint, anchors_version())
     except (OSError, ValueError, TypeError, LookupError, OverflowError, RecursionError):
@@ -48,6 +51,7 @@ def write_scale(folder: Path, fingerprint: str, scale: ModelScale) -> None:
         "anchors": anchors_version(),
         "unrelated": scale.unrelated,
         "related": scale.related,
+        "dimension": scale.dimension,
         "languages": {name: each._asdict() for name, each in scale.separations.items()},
     }
     try:
@@ -57,6 +61,14 @@ def write_scale(folder: Path, fingerprint: str, scale: ModelScale) -> None:
             draft.write_text(json.dumps(stored), "utf-8")
     except OSError as error:
         logger.info("the scale of %s stays in memory only: %s", fingerprint, error)
+
+
+def delete_scale(folder: Path, fingerprint: str) -> None:
+    """Delete the stored scale; the next use measures it anew."""
+    try:
+        _path(folder, fingerprint).unlink(missing_ok=True)
+    except OSError as error:
+        logger.info("the stored scale of %s stays: %s", fingerprint, error)
 
 
 def _separation(stored: Any) -> Separation:

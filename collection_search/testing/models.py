@@ -145,8 +145,7 @@ class ScriptedAnswerModel:
         reply = self._replies[min(len(self.chats), len(self._replies)) - 1]
         if isinstance(reply, Exception):
             raise reply
-        is_made = isinstance(reply, str | ScriptedToolCalls | ChatReply)
-        said = reply if is_made else reply(messages, tools)
+        said = reply(messages, tools) if callable(reply) else reply
         if isinstance(said, ChatReply):
             return said
         if isinstance(said, str):

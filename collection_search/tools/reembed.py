@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from ..contracts.collection import TenantScope
 from ..contracts.embedded_text import chunk_texts, titled_fingerprint
 from ..errors import CostLimitReached, ModelError
 from ..ports.collections import require_collection
+from ..ranking.calibration import forget_scale
 from ..runtime.concurrency import blocking, offload
 from .ingestion.embedders import embed_texts
 from .ingestion.process_engines import engine_of
@@ -60,6 +59,8 @@ async def areembed(
     context's, else the settings'. `reembed` blocks, inside a running event loop too; `areembed` is
     its coroutine.
 
+    The model's scale is measured anew at the next use, since another model may have its name.
+
     Raises InputError for an unknown collection, ConfigError, StoreError, ModelError, after which a
     retry may help, and CostLimitReached before the first part that the ceiling does not allow.
     """
@@ -74,6 +75,8 @@ async def areembed(
     engine.add_embedder(embedder, context)
     payer = context.model_copy(update={"tenant_id": scope.tenant_id})
     account = await open_account(payer, payer.ids(), is_new=context.run_id is None)
+    if embedder is not None and context.fetches():  # the model may have changed behind its name
+        await offload(forget_scale, embedder.fingerprint, folder=context.using().home)
     return await _Change(store.collections, scope, on_progress, account).to(embedder)
 
 
@@ -133,10 +136,10 @@ class _Change:
         self.tokens.append(answer.input_tokens)
         vectors = answer.vectors
         expected = len(texts), self.dimension or vectors.shape[-1]
-        if vectors.shape != expected or not np.isfinite(vectors).all():
+        if vectors.shape != expected:
             raise ModelError(
-                f"{embedder.fingerprint} gave vectors of the shape {vectors.shape} for"
-                f" {len(texts)} texts, or some that hold no numbers. {self._kept()}"
+                f"{embedder.fingerprint} gave vectors of the shape {vectors.shape} where"
+                f" {expected} was expected: it changed meanwhile. {self._kept()}"
             )
         self.dimension = vectors.shape[1]
         return vectors

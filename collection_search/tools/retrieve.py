@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..contracts.collection import Passage, TenantScope, validate_filters
 from ..errors import InputError
@@ -87,12 +87,12 @@ async def aretrieve(
         vector = await observed_vectors(embedder, [query], context)
     search = partial(_found, store.collections, scope, query, vector, k=k, filters=filters)
     choose = partial(_passages, query, vector=vector, profile=profile, k=k)
-    if scale is None or scale.done():  # else it is measured while the store is searched
-        calibration = None if scale is None else await await_calibration(scale, query)
+    if scale is None or scale.future.done():  # else it is measured while the store is searched
+        calibration = None if scale is None else await scale.calibration(query, vector)
         passages = await offload(lambda: choose(search(), calibration=calibration))
     else:
         found = await offload(search)
-        calibration = await await_calibration(scale, query)
+        calibration = await scale.calibration(query, vector)
         passages = await offload(choose, found, calibration=calibration)
     if not passages:
         await figures_of(collection, context)
@@ -109,13 +109,28 @@ async def figures_of(collection: str, context: SearchContext) -> CollectionInfo:
     return await offload(require_collection, store.collections, scope)
 
 
+class _ScaleUnderWay(NamedTuple):
+    """The scale of an embedder, known or being measured."""
+
+    future: asyncio.Future[ModelScale]
+    embedder: PaidEmbedder
+    context: SearchContext
+
+    async def calibration(self, query: str, vector: Vectors | None) -> Calibration:
+        """Return the calibration for the question, of the model that made its vector."""
+        dimension = None if vector is None else vector.shape[-1]
+        again = partial(start_paid_scale, self.embedder, self.context, dimension=dimension)
+        return await await_calibration(self.future, query, dimension=dimension, again=again)
+
+
 async def _started_scale(
     embedder: Embedder, context: SearchContext, ids: RunIds, *, is_new: bool
-) -> asyncio.Future[ModelScale]:
+) -> _ScaleUnderWay:
     """Return the scale under way; its first measurement is paid by the run."""
     account = await open_account(context, ids, is_new=is_new)
     await account.close(is_last=False)  # what is recorded from now on is written by itself
-    return start_paid_scale(PaidEmbedder(embedder, account), context)
+    paid = PaidEmbedder(embedder, account)
+    return _ScaleUnderWay(start_paid_scale(paid, context), paid, context)
 
 
 def _found(

@@ -8,6 +8,7 @@ import logging
 import os
 import stat
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from collection_search.ranking import calibration
 from collection_search.ranking.anchors import anchor_texts
 from collection_search.ranking.calibration import (
     await_calibration,
+    forget_scale,
     known_scale,
     scale_of,
     start_scale,
@@ -365,3 +367,47 @@ async def test_the_tokens_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFi
     await scale_of(embedder, folder=tmp_path)
     assert "128 anchor texts (tokens: 1000)" in caplog.text
     assert "0.200 of unrelated and 0.700 of related" in caplog.text
+
+
+async def test_a_scale_of_other_vectors_is_measured_anew(
+    tmp_path: Path, new_process: Callable[[], None]
+) -> None:
+    """Another model may have the name by now; the file has the new scale."""
+    embedder = ScriptedEmbedder(fingerprint="model")
+    assert (await scale_of(embedder, folder=tmp_path)).dimension == 64
+    embedder.dimension = 128
+    for _ in range(2):
+        old = start_scale(embedder, folder=tmp_path)
+        again = partial(start_scale, embedder, folder=tmp_path, dimension=128)
+        found = await await_calibration(old, ENGLISH, dimension=128, again=again)
+        assert found.scale == "dense"
+        scale = await known_scale("model", folder=tmp_path)
+        assert scale is not None
+        assert scale.dimension == 128
+        new_process()
+    assert len(embedder.calls) == 2
+
+
+async def test_a_file_of_an_earlier_version_fits_every_dimension(
+    tmp_path: Path, new_process: Callable[[], None]
+) -> None:
+    """Its scale stays in use."""
+    embedder = ScriptedEmbedder(fingerprint="model")
+    await scale_of(embedder, folder=tmp_path)
+    (file,) = (tmp_path / FOLDER).iterdir()
+    stored = json.loads(file.read_text())
+    del stored["dimension"]
+    file.write_text(json.dumps(stored))
+    new_process()
+    await start_scale(embedder, folder=tmp_path, dimension=32)
+    assert len(embedder.calls) == 1
+
+
+async def test_a_scale_can_be_forgotten(tmp_path: Path) -> None:
+    """The next use measures it."""
+    embedder = ScriptedEmbedder(fingerprint="model")
+    await scale_of(embedder, folder=tmp_path)
+    forget_scale("model", folder=tmp_path)
+    assert await known_scale("model", folder=tmp_path) is None
+    await scale_of(embedder, folder=tmp_path)
+    assert len(embedder.calls) == 2

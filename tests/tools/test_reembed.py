@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,8 @@ from collection_search.contracts.collection import Embedded, TenantScope
 from collection_search.contracts.embedded_text import titled_fingerprint
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.errors import ConfigError, InputError, ModelError, StoreError
-from collection_search.testing import ScriptedEmbedder
+from collection_search.ranking.scale_files import FOLDER
+from collection_search.testing import OpenAIServer, ScriptedEmbedder
 from collection_search.testing.stores.suite import chunks, document
 from collection_search.tools import reembed as module
 from collection_search.tools.ingestion.process_engines import engine_of
@@ -277,9 +279,32 @@ def test_unusable_vectors_are_refused(
 
     filled(store, 3)
     context.embeddings = Broken()
-    with pytest.raises(ModelError, match="for 3 texts"):
+    with pytest.raises(ModelError, match=r"^The embedder scripted:64 gave .*0 of its 3 chunks"):
         reembed("docs", tenant="local", context=context)
     assert store.collections.pending_vectors(SCOPE, "scripted:64").left == 3
+
+
+def test_a_model_that_changed_behind_its_name(store: SQLiteStore, tmp_path: Path) -> None:
+    """In the same process: its collection is embedded anew, and its scale measured anew."""
+    filled(store, 2)
+    with OpenAIServer(dimension=64) as server:
+        settings = Settings(
+            home=tmp_path,
+            embeddings="openai:some-model",
+            openai_api_key="sk-of-the-test-0123456789",
+            openai_base_url=server.base_url,
+        )
+        context = SearchContext(settings=settings, store=store)
+        reembed("docs", context=context)
+        before = retrieve("passage about tasks", collection="docs", context=context)
+        assert before[0].score
+        server.dimension = 32
+        with pytest.raises(StoreError, match="collections reembed 'docs'"):
+            retrieve("passage about tasks", collection="docs", context=context)
+        reembed("docs", context=context)
+        assert retrieve("passage about tasks", collection="docs", context=context)
+    (kept,) = (tmp_path / FOLDER).iterdir()
+    assert json.loads(kept.read_text())["dimension"] == 32
 
 
 def test_a_model_that_changes_on_the_way_is_refused(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...settings import Settings
 
 _DIMENSIONS: Final[Memory[dict[str, int]]] = Memory(dict)
-"""The dimension of each object by fingerprint: a host may change the object's model."""
+"""The last dimension of each object by fingerprint: a host may change the object's model."""
 
 
 class LangChainEmbedder:
@@ -67,8 +67,7 @@ class LangChainEmbedder:
         with model_errors(subject, remedies=self._remedies, timeout_s=self._timeout_s):
             async with asyncio.timeout(self._timeout_s):
                 rows = await self._rows_of_busy(clean_texts(texts))
-        known = self._dimensions.get(self.fingerprint)
-        vectors = unit_vectors(rows, count=len(texts), subject=subject, dimension=known)
+        vectors = unit_vectors(rows, count=len(texts), subject=subject)
         self._dimensions[self.fingerprint] = vectors.shape[1]
         return Embedded(vectors)
 

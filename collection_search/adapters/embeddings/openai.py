@@ -67,7 +67,7 @@ class OpenAIEmbedder:
         self.fingerprint = f"openai:{model}@{dimensions}" if dimensions else f"openai:{model}"
         self._model = model
         self._dimensions = dimensions
-        self._dimension = dimensions
+        self._dimension = dimensions  # of the last answer: the endpoint may change its model
         self._endpoint = Endpoint(base_url, api_key, http_client)
         self._timeout_s = timeout_s
         self._remedies = remedies or Remedies()
@@ -137,7 +137,7 @@ class OpenAIEmbedder:
 
         async def in_turn(texts: list[str]) -> Embedded:
             async with turn:
-                return await self._batch(texts, requests)
+                return await self._batch(texts, requests, first.vectors.shape[1])
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -146,7 +146,11 @@ class OpenAIEmbedder:
             raise failed.exceptions[0] from None
         return [first, *(task.result() for task in tasks)]
 
-    async def _batch(self, texts: list[str], requests: ModelRequests) -> Embedded:
+    async def _batch(
+        self, texts: list[str], requests: ModelRequests, dimension: int | None = None
+    ) -> Embedded:
+        """Return the vectors of one request, `dimension` is that of the call's first one."""
+        expected = dimension or self._dimensions
         body: dict[str, Any] = {"model": self._model, "input": texts}
         if self._dimensions:
             body["dimensions"] = self._dimensions
@@ -154,9 +158,9 @@ class OpenAIEmbedder:
             requests.begin()
             answer = await self._answer(body)
             if len(answer) > _QUICK_BYTES:
-                read = await compute(self._read, answer, len(texts))
+                read = await compute(self._read, answer, len(texts), expected)
             else:
-                read = self._read(answer, len(texts))
+                read = self._read(answer, len(texts), expected)
         requests.pay(Tokens(read.input_tokens, 0))
         self._dimension = read.vectors.shape[1]
         return read
@@ -201,13 +205,13 @@ class OpenAIEmbedder:
         until = asyncio.get_running_loop().time() + self._timeout_s
         return await retry_once(post, until=until)
 
-    def _read(self, body: bytes, count: int) -> Embedded:
+    def _read(self, body: bytes, count: int, dimension: int | None) -> Embedded:
         answer = self._endpoint.read(body)
         try:
             rows = _rows(answer["data"], count)
         except (LookupError, TypeError, ValueError) as error:
             raise unusable_error(self._subject, "an answer that holds no vectors") from error
-        vectors = unit_vectors(rows, count=count, subject=self._subject, dimension=self._dimension)
+        vectors = unit_vectors(rows, count=count, subject=self._subject, dimension=dimension)
         tokens = token_count(answer, "prompt_tokens")
         return Embedded(vectors, token_count(answer, "total_tokens") if tokens is None else tokens)
 

@@ -99,6 +99,7 @@ class NarrowingContract(StoreContract):
             ({"metadata": {"tags": "[]"}}, set()),
             ({"metadata": {"tags": "x"}}, set()),
             ({"metadata": {"provider": "langchain"}}, set()),
+            ({"metadata": dict.fromkeys(map(str, range(100)), "x")}, set()),
             ({"source": "notes.txt"}, {0}),
             ({"provider": "me"}, {1}),
             ({"is_pdf": True}, {0}),
@@ -153,6 +154,7 @@ class NarrowingContract(StoreContract):
             ({"published_date": ["2026-01-31", "soon"]}, "published_date takes a date"),
             ({"metadata": "x"}, "metadata takes names with their values"),
             ({"metadata": {"x": {"$gt": 1}}}, "'x'.* takes a plain value or several"),
+            ({"metadata": dict.fromkeys(map(str, range(101)), 1)}, "at most 100 names, but 101"),
         ],
     )
     def test_other_filters_are_refused(self, filters: dict[str, Any], says: str) -> None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...context import SearchContext
 from ...contracts.collection import model_of
 from ...contracts.embedded_text import embedder_of_vectors, titled_fingerprint
-from ...errors import ModelError
-from ...runtime.concurrency import compute, offload
+from ...runtime.concurrency import offload
 from ...runtime.spans import NULL_SPAN
 from ...runtime.unheard import NULL_LISTENER
 from ...settings.adapter_factory import surrounding_listener
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 BATCH: Final = 64
 """Texts that are embedded in one request."""
-_FEW_NUMBERS = 1 << 16
-"""Numbers that are looked at in less time than a thread takes to start."""
 
 
 class Embedders:
@@ -163,18 +160,10 @@ async def vectors_of(
     span: Span = NULL_SPAN,
     listener: Listener = NULL_LISTENER,
 ) -> Vectors:
-    """Return one vector per text, `(n, d)`. Raises ModelError, also for values without numbers."""
+    """Return one unit vector per text, `(n, d)`. Raises ModelError."""
     async with listener.embedding(model_of(embedder.fingerprint), len(texts)) as call:
         answer = await embed_texts(embedder, texts, account=account, span=span)
         vectors = answer.vectors
-        is_small = vectors.size <= _FEW_NUMBERS
-        finite = _are_numbers(vectors) if is_small else await compute(_are_numbers, vectors)
-        if len(vectors) != len(texts) or not finite:
-            raise ModelError(
-                f"{embedder.fingerprint} gave {len(vectors)} vectors for {len(texts)} texts, or"
-                " some that hold no numbers. Try again, or choose another model and embed the"
-                " collection anew."
-            )
         dimension = vectors.shape[-1]
         call.embedded(count=len(texts), dimension=dimension, input_tokens=answer.input_tokens)
     return vectors
@@ -192,9 +181,3 @@ async def embed_texts(
         return await PaidEmbedder(embedder, account, span).embed(texts)
     finally:
         await account.close()
-
-
-def _are_numbers(vectors: Vectors) -> bool:
-    import numpy as np
-
-    return bool(np.isfinite(vectors).all())

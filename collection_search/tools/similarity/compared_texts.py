@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from ...contracts.collection import model_of
-from ...errors import ModelError
 from ..spending.account import answer_key
+from ..spending.embedder_call import ask_embedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +44,15 @@ class ComparedTexts:
         return 0 if self.known is None else len(self.all)
 
 
+class Comparison(NamedTuple):
+    """The cosines of an embedder's vectors."""
+
+    cosines: Sequence[float]
+    input_tokens: int | None
+    dimension: int | None = None
+    """Of the vectors; None where the cosines were cached."""
+
+
 async def find_known(
     texts: Sequence[str], embedder: Embedder, *, context: SearchContext, account: Account
 ) -> ComparedTexts:
@@ -63,23 +72,17 @@ async def find_known(
 
 async def compare_all(
     texts: ComparedTexts, embedder: Embedder, *, account: Account, listener: Listener
-) -> tuple[Sequence[float], int | None]:
-    """Return each page's cosine with the question, in order, and the tokens that it took.
+) -> Comparison:
+    """Return each page's cosine with the question, in order, and what that took.
 
-    The texts are one request, whose answer is cached. Raises what the embedder raises, and
-    ModelError for a wrong number of vectors.
+    The texts are one request, whose answer is cached. Raises what `ask_embedder` raises.
     """
     if texts.known is not None:
-        return texts.known, 0
+        return Comparison(texts.known, 0)
     new = texts.new
     async with listener.embedding(model_of(embedder.fingerprint), len(new)) as call:
-        embedded = await embedder.embed(new)
+        embedded = await ask_embedder(embedder, new)
         vectors = embedded.vectors
-        if len(vectors) != len(new):
-            raise ModelError(
-                f"the embedder returned {len(vectors)} vectors for {len(new)} texts",
-                input_tokens=embedded.input_tokens,
-            )
         count, dimension = vectors.shape
         call.embedded(count=count, dimension=dimension, input_tokens=embedded.input_tokens)
     if len(new) < len(texts.all):
@@ -88,7 +91,7 @@ async def compare_all(
     cosines: list[float] = np.asarray(vectors[1:] @ vectors[0], dtype=float).tolist()
     if texts.key and all(map(math.isfinite, cosines)):
         account.cache_answers(_KIND, lambda: {texts.key: cosines})
-    return cosines, embedded.input_tokens
+    return Comparison(cosines, embedded.input_tokens, dimension)
 
 
 def _read_cosines(given: Any) -> list[float]:

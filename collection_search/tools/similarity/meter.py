@@ -6,6 +6,7 @@ import asyncio
 import logging
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...contracts.collection import model_of
@@ -129,7 +130,13 @@ class SimilarityMeter:
         else:
             self.account.record_saved("embedding", name)
         if scale is not None and not found.error:
-            calibration = await await_calibration(scale, texts.all[0])
+            size = found.dimension
+            calibration = await await_calibration(
+                scale,
+                texts.all[0],
+                dimension=size,
+                again=partial(start_paid_scale, anchors, self.context, dimension=size),
+            )
             failure = scale.exception() if calibration is LEXICAL else None
             error = error_message(failure) if failure else None
             found = replace(found, calibration=calibration, error=error)
@@ -143,7 +150,7 @@ class SimilarityMeter:
         texts, name = request.texts, request.embedder.fingerprint
         is_sent, prices = request.is_sent, self.account.prices
         try:
-            cosines, input_tokens = await compare_all(
+            cosines, input_tokens, dimension = await compare_all(
                 texts, request.embedder, account=self.account, listener=self.listener
             )
         except Exception as error:  # noqa: BLE001 - it is logged
@@ -162,4 +169,5 @@ class SimilarityMeter:
             input_tokens=input_tokens,
             cost_usd=prices.embedding_cost(name, input_tokens) if is_sent else 0.0,
             known=texts.known_count,
+            dimension=dimension,
         )

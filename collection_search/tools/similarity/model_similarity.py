@@ -37,6 +37,8 @@ class ModelSimilarity:
     """Texts whose vectors were cached."""
     error: str | None = None
     """Why there are no similarities."""
+    dimension: int | None = None
+    """Of the vectors; None where none were made."""
 
     @property
     def is_degraded(self) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ...contracts.prices import sum_tokens, tokens_in, total_if_known
 from ...runtime.spans import NULL_SPAN
 from .booked_call import booked_call
+from .embedder_call import ask_embedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,7 @@ class PaidEmbedder:
         return total_if_known(call.cost_usd for call in self._calls)
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
-        """Return or raise the embedder's result, and record its cost in account and span.
+        """Return or raise what `ask_embedder` does, and record its cost in account and span.
 
         The cost of a failed call is what the error says, else not known. Raises CostLimitReached
         where the account's run may not pay for it: nobody is asked then.
@@ -50,7 +51,7 @@ class PaidEmbedder:
         price = account.prices.embedding_cost(name, tokens_in(texts))
         with booked_call(account, "embedding", name, reserved_usd=price, span=self._span) as call:
             try:
-                answer = await self._embedder.embed(texts)
+                answer = await ask_embedder(self._embedder, texts)
                 call.answered(answer.input_tokens)
             except Exception as error:
                 call.failed(error)

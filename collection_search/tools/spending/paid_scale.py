@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 _recordings: set[asyncio.Task[ModelScale]] = set()
 
 
-def start_paid_scale(embedder: PaidEmbedder, context: SearchContext) -> asyncio.Future[ModelScale]:
+def start_paid_scale(
+    embedder: PaidEmbedder, context: SearchContext, *, dimension: int | None = None
+) -> asyncio.Future[ModelScale]:
     """Return the scale under way, as `start_scale` does; the embedder's account pays for it.
 
     A recording gets the anchors also where the scale is known, so that other machines can replay
@@ -29,9 +31,9 @@ def start_paid_scale(embedder: PaidEmbedder, context: SearchContext) -> asyncio.
     """
     home, cassette = context.using().home, context.cassette
     if cassette is None:
-        return start_scale(embedder, folder=home)
+        return start_scale(embedder, folder=home, dimension=dimension)
     folder = cassette.recorded_scale(embedder.fingerprint)
-    scale = start_scale(embedder, folder=folder or home)
+    scale = start_scale(embedder, folder=folder or home, dimension=dimension)
     if cassette.replays:
         return scale
     task = asyncio.ensure_future(_recorded(scale, embedder, context))

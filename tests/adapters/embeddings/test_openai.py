@@ -238,13 +238,17 @@ async def test_vectors_that_are_none_are_a_model_error(reply, sentence):
     assert len(server.requests) == 1
 
 
-async def test_a_dimension_that_changes_is_a_model_error():
-    """An endpoint that serves another model, or none of the dimensions asked for."""
+async def test_a_dimension_that_changes_within_a_call_is_a_model_error():
+    """Its vectors are comparable, or there are none; a later call may be of another model."""
+    texts = ["x" * 8_000] * (1 + MAX_BATCH_CHARS // 8_000)
+    many = [[1.0, 0.0]] * (len(texts) - 1)
+    with OpenAIServer(embeddings=[data(*many), data([1.0, 0.0, 0.0])]) as server:
+        with pytest.raises(ModelError, match="3 dimensions where 2 are expected"):
+            await embedder(server).embed(texts)
     with OpenAIServer(embeddings=[data([1.0, 0.0]), data([1.0, 0.0, 0.0])]) as server:
         model = embedder(server)
-        await model.embed(["a"])
-        with pytest.raises(ModelError, match="3 dimensions where 2 are expected"):
-            await model.embed(["a"])
+        sizes = [(await model.embed(["a"])).vectors.shape[1] for _ in range(2)]
+        assert sizes == [2, 3]
     with OpenAIServer(embeddings=[data(*[[1.0, 0.0]] * 3)]) as server:
         told = await failure(embedder(server, f"{MODEL}@512"))
     assert "2 dimensions where 512 are expected" in told

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _ONE_OF: Final = ("host", "provider", "source", "url_key")
 _COLUMNS: Final = ("title", "content_hash")
 """Facts of a page that are no part of its provenance."""
+_MAX_NAMES: Final = 100
+"""Of metadata: each is a condition, and engines limit the depth of a statement."""
 IS_OWN: Final = f"(coalesce(provider, '') = '{OWN_PROVIDER}')"
 """True for a document that a caller stored with metadata of its own."""
 
@@ -105,6 +107,11 @@ def _metadata(wanted: Any, dialect: FilterDialect) -> tuple[str, Mapping[str, An
     """Return the condition that for every name a fact of the document has one of the values."""
     if not isinstance(wanted, Mapping):
         raise _refused(OWN_METADATA, wanted, "names with their values")
+    if len(wanted) > _MAX_NAMES:
+        raise InputError(
+            f"The filter {OWN_METADATA} takes at most {_MAX_NAMES} names, but {len(wanted)} were"
+            " given."
+        )
     conditions: list[str] = []
     values: dict[str, str] = {}
     for n, (name, value) in enumerate(wanted.items()):
