@@ -128,6 +128,16 @@ async def test_only_html_is_judged_by_its_words() -> None:
     assert isinstance(page, ReadPage)
 
 
+@pytest.mark.parametrize("kind", ["xml", "html"])
+async def test_a_feed_is_a_page_whatever_its_server_calls_it(kind: PageKind) -> None:
+    """Its entries are the text."""
+    item = "<item><title>Herons</title><description>They wade.</description></item>"
+    feed = f"<rss version='2.0'><channel><title>Birds</title>{item}</channel></rss>"
+    page = await read(fetched(feed.encode(), kind))
+    assert isinstance(page, ReadPage)
+    assert (page.title, page.text) == ("Birds", "# Birds\n\n## Herons\nThey wade.")
+
+
 async def test_a_packed_file_is_no_page() -> None:
     assert (await refused(fetched(b"\x1f\x8b\x08", "gzip"))).reason == "unsupported_type"
 

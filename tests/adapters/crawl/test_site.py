@@ -145,6 +145,7 @@ def test_links(html, found):
     assert links_in(html, "https://example.com/d/page") == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

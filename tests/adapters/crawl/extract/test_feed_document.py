@@ -138,6 +138,7 @@ def test_the_number_of_entries_is_bounded() -> None:
     assert f"Heron {ENTRIES}." not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["<b>", "&lt;b&gt;", "&amp;lt;", "<![CDATA[<div>]]>", "&a;"])
 def test_feeds_take_linear_time(piece: str) -> None:
     """Also deep ones, and those whose entries are deep pages."""

@@ -139,6 +139,7 @@ def test_the_declaration_that_hides_is_told() -> None:
     assert hidden_by({}) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rules",
     [

@@ -48,6 +48,7 @@ def test_hidden_parts_of_a_deep_page_are_not_read() -> None:
     assert extract(f"<html><body>{body}".encode(), "page.html").text == "The heron waits."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "deep", ["<div>" * 100_000, "<table><tr><td>" * 30_000, "<div id='root'>" * 100_000]
 )
@@ -59,6 +60,7 @@ def test_a_page_of_endless_depth_ends_early(deep: str) -> None:
     assert time.process_time() - start < 20
 
 
+@pytest.mark.slow
 def test_wide_and_deep_pages_take_linear_time() -> None:
     """A step over all ancestors of each of the elements would take a minute."""
     start = time.process_time()
