@@ -229,9 +229,8 @@ def test_a_recorded_run_uses_no_answer_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("own", "given", "limit"),
-    [(None, None, None), (0.5, None, 0.5), (None, 0.2, 0.2), (0.5, 0.2, 0.2), (0.5, 0.0, 0.0),
-     (0.5, 2.0, 0.5)],
-)  # fmt: skip
+    [(None, None, None), (0.5, None, 0.5), (None, 0.2, 0.2), (0.5, 0.2, 0.2), (0.5, 0.0, 0.0)],
+)
 def test_on_a_server_the_ceiling_can_only_be_lowered(
     monkeypatch: pytest.MonkeyPatch, own: float | None, given: float | None, limit: float | None
 ) -> None:
@@ -245,6 +244,15 @@ def test_on_a_server_the_ceiling_can_only_be_lowered(
     assert SearchContext.of(runtime).cost_limit() == limit
     expected = own if given is None else given
     assert SearchContext(max_cost_usd=given).cost_limit() == expected
+
+
+def test_on_a_server_a_higher_ceiling_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In Python the caller decides."""
+    context = {"collection_search": {"max_cost_usd": 2.0}}
+    monkeypatch.setenv("COLLECTION_SEARCH_MAX_COST_USD", "0.5")
+    with pytest.raises(ConfigError, match=r"above this server's ceiling of 0\.5"):
+        SearchContext.of(SimpleNamespace(context=context, server_info=object()))
+    assert SearchContext(max_cost_usd=2.0).cost_limit() == 2.0
 
 
 @pytest.mark.parametrize("amount", [-0.01, float("inf"), float("nan")])
