@@ -138,7 +138,7 @@ def test_every_result_says_whose_scale_it_is_on(context: SearchContext, settings
     ("answer", "cause"),
     [
         (down, "overloaded"),
-        (lambda texts: np.ones((len(texts) - 1, 2), np.float32), "32 vectors were expected"),
+        (lambda texts: np.ones((len(texts) - 1, 2), np.float32), "31 vectors for 32 texts"),
     ],
     ids=["fails", "too few"],
 )

@@ -44,7 +44,7 @@ class ComparedTexts:
         return 0 if self.known is None else len(self.all)
 
 
-class Comparison(NamedTuple):
+class PageCosines(NamedTuple):
     """The cosines of an embedder's vectors."""
 
     cosines: Sequence[float]
@@ -72,16 +72,17 @@ async def find_known(
 
 async def compare_all(
     texts: ComparedTexts, embedder: Embedder, *, account: Account, listener: Listener
-) -> Comparison:
+) -> PageCosines:
     """Return each page's cosine with the question, in order, and what that took.
 
-    The texts are one request, whose answer is cached. Raises what `ask_embedder` raises.
+    The cosine of a page whose vector cannot be used is NaN. The texts are one request, whose answer
+    is cached. Raises what `ask_embedder` raises.
     """
     if texts.known is not None:
-        return Comparison(texts.known, 0)
+        return PageCosines(texts.known, 0)
     new = texts.new
     async with listener.embedding(model_of(embedder.fingerprint), len(new)) as call:
-        embedded = await ask_embedder(embedder, new)
+        embedded = await ask_embedder(embedder, new, in_part=True)
         vectors = embedded.vectors
         count, dimension = vectors.shape
         call.embedded(count=count, dimension=dimension, input_tokens=embedded.input_tokens)
@@ -91,7 +92,7 @@ async def compare_all(
     cosines: list[float] = np.asarray(vectors[1:] @ vectors[0], dtype=float).tolist()
     if texts.key and all(map(math.isfinite, cosines)):
         account.cache_answers(_KIND, lambda: {texts.key: cosines})
-    return Comparison(cosines, embedded.input_tokens, dimension)
+    return PageCosines(cosines, embedded.input_tokens, dimension)
 
 
 def _read_cosines(given: Any) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ...contracts.collection import Embedded
@@ -24,11 +25,14 @@ _ROUNDED: Final = 1e-3
 _HAS_WORD: Final = re.compile(r"[^\W_]")
 
 
-async def ask_embedder(embedder: Embedder, texts: Sequence[str]) -> Embedded:
+async def ask_embedder(
+    embedder: Embedder, texts: Sequence[str], *, in_part: bool = False
+) -> Embedded:
     """Return the embedder's answer with `(len(texts), d)` float32 of length 1.
 
     A row of zeros is no direction, so it is accepted for a text without words alone. Raises
     ModelError for every other answer, and for an error that is not of this package, as its cause.
+    With `in_part` rows that cannot be used hold NaN, and the others count.
     """
     name = embedder.fingerprint
     try:
@@ -47,18 +51,15 @@ async def ask_embedder(embedder: Embedder, texts: Sequence[str]) -> Embedded:
         return answer
     size = getattr(answer.vectors, "size", 0)
     is_small = isinstance(size, int) and size <= _FEW_NUMBERS
+    read = partial(_unit_rows, answer.vectors, texts, in_part=in_part)
     try:
-        vectors = (
-            _unit_rows(answer.vectors, texts)
-            if is_small
-            else await compute(_unit_rows, answer.vectors, texts)
-        )
+        vectors = read() if is_small else await compute(read)
     except ValueError as error:
         raise _unusable(name, str(error), whole_number(answer.input_tokens)) from error
     return Embedded(vectors, answer.input_tokens)
 
 
-def _unit_rows(given: object, texts: Sequence[str]) -> Vectors:
+def _unit_rows(given: object, texts: Sequence[str], *, in_part: bool) -> Vectors:
     """Return the vectors in unit length. Raises ValueError that says what they are instead."""
     import numpy as np
 
@@ -73,15 +74,18 @@ def _unit_rows(given: object, texts: Sequence[str]) -> Vectors:
     with np.errstate(over="ignore", invalid="ignore"):
         vectors: Vectors = given.astype(np.float32, copy=False)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    if not np.isfinite(lengths).all():
+    if not in_part and not np.isfinite(lengths).all():
         raise ValueError("vectors that hold NaN or infinite values")
+    lengths[~np.isfinite(lengths)] = np.nan
     for place in np.flatnonzero(lengths == 0).tolist():
-        if _HAS_WORD.search(texts[place]):
+        has_word = _HAS_WORD.search(texts[place])
+        if has_word and not in_part:
             raise ValueError("a vector of zeros for a text with words")
-        lengths[place] = 1.0
+        lengths[place] = np.nan if has_word else 1.0
     if (np.abs(lengths - 1.0) <= _ROUNDED).all():
         return vectors
-    scaled: Vectors = vectors / lengths
+    with np.errstate(invalid="ignore"):
+        scaled: Vectors = vectors / lengths
     return scaled
 
 

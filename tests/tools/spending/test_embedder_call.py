@@ -94,3 +94,14 @@ async def test_a_text_without_words_may_be_a_row_of_zeros() -> None:
     assert (await ask_embedder(Giving(rows), ["tea", " -- "])).vectors.tolist() == [[1, 0], [0, 0]]
     none = Embedded(np.zeros((0, 0), np.float32))
     assert await ask_embedder(Giving(none), []) is none
+
+
+async def test_rows_that_cannot_be_used_may_leave_the_others() -> None:
+    """Each page of a ranking stands for itself."""
+    rows = np.array([[3.0, 0.0], [np.inf, 0.0], [0.0, 0.0], [np.nan, 1.0], [0.0, 0.0]])
+    texts = ["tea", "rice", "milk", "corn", "-"]
+    given = (await ask_embedder(Giving(Embedded(rows)), texts, in_part=True)).vectors
+    assert np.isnan(given[[1, 2, 3]]).any(axis=1).all()
+    assert given[[0, 4]].tolist() == [[1.0, 0.0], [0.0, 0.0]]
+    with pytest.raises(ModelError, match="gave 5 vectors for 2 texts"):
+        await ask_embedder(Giving(Embedded(rows)), TEXTS, in_part=True)
