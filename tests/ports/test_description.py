@@ -31,9 +31,10 @@ SIGNATURE_READERS = {
     "ports/search_function.py",
     "runtime/concurrency.py",
     "settings/adapter_factory.py",
+    "settings/page_parsers.py",
 }
-"""What launches the browser, by playwright's parameters; the search function's own module; what gives a blocking function its signature; what makes
-adapters of every kind."""
+"""What launches the browser, by playwright's parameters; the search function's own module; what gives
+a blocking function its signature; what makes adapters of every kind; what checks a parser of pages."""
 
 
 class Searcher:
