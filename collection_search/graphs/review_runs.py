@@ -73,7 +73,7 @@ class ReviewRuns:
         """
         if gate.host == "server" or gate.thread_id is None:
             return None
-        async with self._compiled() as compiled:
+        async with self._compiled(gate.thread_id) as compiled:
             state = await compiled.aget_state(_config(gate.thread_id))
         return state if state.values.keys() >= _REVIEWED else None
 
@@ -97,7 +97,7 @@ class ReviewRuns:
         gate: Gate | None = None,
     ) -> ReviewResult:
         config = _config(thread_id)
-        async with self._compiled() as compiled:
+        async with self._compiled(thread_id) as compiled:
             events = compiled.astream(
                 given, config, context=self._context, stream_mode="custom", durability="sync"
             )
@@ -113,9 +113,11 @@ class ReviewRuns:
         return result
 
     @asynccontextmanager
-    async def _compiled(self) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
+    async def _compiled(
+        self, thread_id: str
+    ) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
         if self._checkpointer is not None:
-            await _require_async(self._checkpointer)
+            await _require_async(self._checkpointer, thread_id)
             yield build_graph(review=True, checkpointer=self._checkpointer)
             return
         settings = self._context.using()
@@ -124,10 +126,10 @@ class ReviewRuns:
             yield build_graph(review=True, checkpointer=saver)
 
 
-async def _require_async(checkpointer: BaseCheckpointSaver[Any]) -> None:
+async def _require_async(checkpointer: BaseCheckpointSaver[Any], thread_id: str) -> None:
     """Raise ConfigError for a checkpointer that can be used by blocking calls only."""
     try:
-        await checkpointer.aget_tuple(_config("-"))
+        await checkpointer.aget_tuple(_config(thread_id))
     except NotImplementedError as error:
         raise ConfigError(
             f"{type(checkpointer).__name__} has no asynchronous methods, which a review needs. Give"

@@ -347,7 +347,7 @@ class Broken(SQLiteUsage):
     def get_many(self, *_: Any, **__: Any) -> Any:
         raise StoreError("the disk is gone")
 
-    def put_many(self, *_: Any, **__: Any) -> Any:
+    def put_of_run(self, *_: Any, **__: Any) -> Any:
         raise StoreError("the disk is full")
 
 

@@ -36,9 +36,9 @@ class Counting(SQLiteUsage):
         self.calls.append("add")
         super().add(entries)
 
-    def put_many(self, *arguments: Any, **options: Any) -> None:
-        self.calls.append("put_many")
-        super().put_many(*arguments, **options)
+    def put_of_run(self, *arguments: Any, **options: Any) -> None:
+        self.calls.append("put_of_run")
+        super().put_of_run(*arguments, **options)
 
     def get_many(self, *arguments: Any, **options: Any) -> Any:
         self.calls.append("get_many")
@@ -58,7 +58,7 @@ class Broken(SQLiteUsage):
     def _fail(self, *arguments: Any, **options: Any) -> Any:
         raise StoreError("usage.db cannot grow: the disk is full.")
 
-    add = get_many = put_many = lacks = _fail
+    add = get_many = put_many = put_of_run = lacks = _fail
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_a_run_reads_and_writes_at_one_go(world: PaidWorld) -> None:
     spend_writer().flush()
     rest = [call for call in usage.calls if call != "get_many"]
     assert 1 <= rest.count("add") <= 3
-    assert rest.count("put_many") == 3
+    assert rest.count("put_of_run") == 3
     assert usage.calls.count("get_many") == 3
 
 

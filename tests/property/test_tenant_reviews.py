@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 import uuid
 from collections import Counter
 from pathlib import Path
@@ -78,7 +79,8 @@ class World:
         self.usage.put(tenant, "search", name, self.answers[tenant][name])
 
     def spend(self, tenant: str, name: str) -> None:
-        self.usage.add([SpendEntry(tenant, name, 0, "search", tenant, question=_asked(tenant))])
+        now = time.time()  # after every deletion of the tenant
+        self.usage.add([SpendEntry(tenant, name, now, "search", tenant, question=_asked(tenant))])
         self.spent[tenant, name] += 1
 
     def forget(self, tenant: str, _: str) -> None:

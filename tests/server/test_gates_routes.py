@@ -216,10 +216,19 @@ async def test_a_wrong_decision_is_refused(
 async def test_a_run_that_is_elsewhere_is_decided_there(api: httpx.AsyncClient, host: str) -> None:
     """On a LangGraph server, or in the checkpoints of another program: the message says so."""
     _open_gate(host=host)
-    answer = await api.post("/gates/g1/decision", json={"status": "rejected"})
+    answer = await api.post("/gates/g1/decision", json={"status": "approved"})
     assert answer.status_code == 409
     assert "LangGraph server" in answer.json()["error"]["message"]
     assert (await api.get("/gates/g1")).json()["state"] == "open"
+
+
+async def test_a_review_of_another_program_can_be_rejected(api: httpx.AsyncClient) -> None:
+    """It leaves the list: its run may be gone, and obeys the rejection if it is not."""
+    _open_gate(host="process")
+    answer = await api.post("/gates/g1/decision", json={"status": "rejected"})
+    assert (answer.status_code, answer.json()["outcome"]) == (202, "review_rejected")
+    assert (await api.get("/gates")).json()["total"] == 0
+    assert (await api.get("/gates/g1")).json()["state"] == "closed"
 
 
 async def test_another_tenant_s_review_does_not_exist(api: httpx.AsyncClient) -> None:

@@ -230,7 +230,7 @@ def test_a_lasting_failure_is_a_dead_letter_with_its_cause(
     assert IngestionEngine(store, settings, embedder=embedder, backoff_s=0.001).drain(timeout_s=60)
     (row,) = status(store, ticket).rows
     assert (row.state, row.attempts) == ("dead", settings.ingest_max_attempts)
-    assert "RuntimeError('refused" in (row.error or "")
+    assert "RuntimeError: refused" in (row.error or "")
     assert "sk-1234567890abcdef" not in (row.error or "")
 
 

@@ -189,6 +189,7 @@ class SQLUsage:
 
         Its runs of before may add entries, without their questions.
         """
+        self.flush()  # answers that wait are no spending
         self._mark(tenant_id)
         return self._erase("spend WHERE tenant_id = ?", tenant_id)
 
