@@ -36,7 +36,9 @@ class RunIdentity(BaseModel):
         default=None, description="Your own case or ticket number.", examples=["CASE-7421"]
     )
     workflow_id: Identifier | None = Field(
-        default=None, description="Name of the workflow that asks; by default the graph's name."
+        default=None,
+        description="Name of the workflow that asks; by default the graph's name.",
+        examples=["nightly-import"],
     )
     trace_id: Identifier | None = Field(
         default=None,
