@@ -24,8 +24,8 @@ NOT_DELETED: Final = """
         AND marks.kind = 'deletion' AND marks.key_hash = ? AND marks.stored_at > ?)
 """
 """SQL: the tenant of this hash was not deleted after this time."""
-OLD: Final = "answers WHERE stored_at <= CASE tenant_id WHEN '' THEN ? ELSE ? END"
-"""SQL: marks and answers up to these times."""
+OLD: Final = "answers WHERE stored_at <= ? AND (tenant_id != '' OR stored_at <= ?)"
+"""SQL: answers up to the first time, marks up to the second. The index by age finds them."""
 
 
 def hash_tenant(tenant_id: str) -> bytes:

@@ -134,7 +134,7 @@ class SQLUsage:
         self.flush()
         oldest = self._clock() - older_than_s
         if tenant_id is None:
-            return self._delete(OLD, min(oldest, self._clock() - KEPT_S), oldest)
+            return self._delete(OLD, oldest, min(oldest, self._clock() - KEPT_S))
         return self._erase("answers WHERE tenant_id = ? AND stored_at <= ?", tenant_id, oldest)
 
     def delete_tenant(self, tenant_id: str) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from collection_search.adapters.stores.sql import answer_cache as answers
+from collection_search.adapters.stores.sql.deletion_marks import OLD
 from collection_search.adapters.stores.sqlite.database import Database
 from collection_search.adapters.stores.sqlite.usage import USAGE, SQLiteUsage
 
@@ -148,3 +149,11 @@ def test_what_this_process_keeps_is_never_lacking(store: SQLiteUsage) -> None:
     store.flush()
     assert not store.lacks(*PLACE, ["missing", "key"])
     assert store.lacks(*PLACE, ["missing"])
+
+
+def test_old_answers_are_found_by_their_age(store: SQLiteUsage, tmp_path: Path) -> None:
+    """A server looks for them after its runs: it may not read all answers for that."""
+    store.put(*PLACE, "key", b"value")
+    store.flush()
+    plan = execute(tmp_path, f"EXPLAIN QUERY PLAN DELETE FROM {OLD}", 1.0, 1.0)
+    assert "answers_by_age" in str(plan)
