@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from ..errors import ConfigError
+from ..text.urls import MAX_PORT
 from .shared.context_options import search_context
 from .shared.exit_codes import Interrupted
 from .shared.preparation import flush_on_exit
@@ -29,7 +30,6 @@ STOPPED: Final = "Stopped. Runs under way, if there are any, go on at the next s
 SHUTDOWN_S: Final = 5
 """How long open requests may take to end."""
 _SERVER: Final = f"{__name__.rpartition('.cli')[0]}.server"
-MAX_PORT: Final = 65_535
 
 
 def serve(

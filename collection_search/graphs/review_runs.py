@@ -117,8 +117,11 @@ class ReviewRuns:
         self, thread_id: str
     ) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
         if self._checkpointer is not None:
-            await _require_async(self._checkpointer, thread_id)
-            yield build_graph(review=True, checkpointer=self._checkpointer)
+            try:
+                yield build_graph(review=True, checkpointer=self._checkpointer)
+            except NotImplementedError:
+                await _require_async(self._checkpointer, thread_id)
+                raise
             return
         settings = self._context.using()
         checkpoints = await adapter_of(settings, "checkpoints", settings.engine)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from fastapi import Depends
 
 from ..errors import ConfigError
+from ..settings.ensemble import split_names
 from ..settings.served_form import ADDRESS_OR_PATH
 from ..text.redaction import mask_text
 from ..text.written_texts import change_written
@@ -117,7 +118,7 @@ def _rules_of(
 def _model_names(settings: Settings) -> tuple[str, ...]:
     """Return the names of models that hold a path or an address, in every form that errors have."""
     given = (settings.model, settings.embeddings, settings.reranker)
-    names = [*filter(None, given), *(settings.ensemble or "").split()]
+    names = [*filter(None, given), *split_names(settings.ensemble)]
     return tuple(name for name in names if ADDRESS_OR_PATH.search(name))
 
 

@@ -8,9 +8,9 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator
 
+from ..text.urls import MAX_PORT
 from .provider_access import Address
 
-_MAX_PORT: Final = 65_535
 _HOST: Final = r"(?P<host>\[[0-9A-Fa-f:.]+\]|[\w-]{1,63}(?:\.[\w-]{1,63}){0,126}\.?)"
 _HOST_PORT: Final = re.compile(rf"{_HOST}:(?P<port>[0-9]{{1,5}})")
 _PROXY: Final = re.compile(
@@ -23,7 +23,7 @@ def _require_host_port(text: str) -> str:
     if not _is_host_and_port(_HOST_PORT.fullmatch(text)):
         raise ValueError(
             "give each address as host:port, such as wiki.intra:443, without http:// and login,"
-            f" and a port from 1 to {_MAX_PORT}"
+            f" and a port from 1 to {MAX_PORT}"
         )
     return text
 
@@ -32,7 +32,7 @@ def _require_proxy(text: str) -> str:
     if not _is_host_and_port(_PROXY.fullmatch(text)):
         raise ValueError(
             "give an address, as http://user:password@host:3128, with http or https, a port from"
-            f" 1 to {_MAX_PORT}, and %40 for @, %2F for / and %25 for % in the password"
+            f" 1 to {MAX_PORT}, and %40 for @, %2F for / and %25 for % in the password"
         )
     return text
 
@@ -51,7 +51,7 @@ def _require_host_name(text: str) -> str:
 
 def _is_host_and_port(found: re.Match[str] | None) -> bool:
     """Return whether host and port of a match are possible ones."""
-    if found is None or not 0 < int(found["port"] or 1) <= _MAX_PORT:
+    if found is None or not 0 < int(found["port"] or 1) <= MAX_PORT:
         return False
     return not found["host"].startswith("[") or _is_v6(found["host"][1:-1])
 

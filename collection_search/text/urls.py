@@ -50,7 +50,7 @@ _LOGIN = re.compile(r"(?:(?<=://)|^(?![A-Za-z][A-Za-z0-9+.-]*://))(?P<user>[^/?#
 _HOST_NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")
 _MAX_HOST_NAME = 254
 _DEFAULT_PORT: Final = {"http": "80", "https": "443"}
-_MAX_PORT = 65_535
+MAX_PORT: Final = 65_535
 _MAX_REMEMBERED: Final = 300
 
 _HEX = "[0-9A-Fa-f]"
@@ -234,8 +234,8 @@ def _port(port: str | None, scheme: str) -> str:
     if not port:
         return ""
     number = port.lstrip("0") or "0"
-    if len(number) > len(str(_MAX_PORT)) or int(number) > _MAX_PORT:
-        raise InvalidUrlError(f"the URL's port is larger than {_MAX_PORT}")
+    if len(number) > len(str(MAX_PORT)) or int(number) > MAX_PORT:
+        raise InvalidUrlError(f"the URL's port is larger than {MAX_PORT}")
     return "" if number == _DEFAULT_PORT[scheme] else f":{number}"
 
 

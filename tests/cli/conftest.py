@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.command_line import Ended, Invoke
+from support.loopback_site import LoopbackSite
 from support.scripted_world import QUESTION
 
+from collection_search import Settings
 from collection_search.cli import main
+from collection_search.runtime.concurrency import run_blocking
+from collection_search.settings.adapter_factory import make_adapter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 PLUGIN = Path(__file__).with_name("plugin")
 ENTRY_POINTS = {
@@ -51,6 +55,17 @@ def plugin_path(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     )
     (metadata / "entry_points.txt").write_text("\n".join(sections))
     return [str(site), str(PLUGIN)]
+
+
+@pytest.fixture
+def loopback(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackSite]:
+    """A site without pages, which the command may read at once."""
+    with LoopbackSite() as site:
+        monkeypatch.setenv("COLLECTION_SEARCH_FETCH_ALLOWED", ",".join(site.allowed))
+        monkeypatch.setenv("COLLECTION_SEARCH_FETCH_DELAY_S", "0")
+        monkeypatch.setenv("COLLECTION_SEARCH_EXTRACT_PROCESSES", "1")
+        yield site
+        run_blocking(make_adapter(Settings.load(), "readers", "web").aclose())
 
 
 @pytest.fixture

@@ -9,26 +9,16 @@ from support.loopback_site import LoopbackSite, article, essay
 
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import QuestionRecord, TenantScope
-from collection_search.runtime.concurrency import run_blocking
-from collection_search.settings import Settings
-from collection_search.settings.adapter_factory import make_adapter
 from collection_search.settings.process_defaults import process_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from support.command_line import Invoke
 
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackSite]:
-    with LoopbackSite() as site:
-        monkeypatch.setenv("COLLECTION_SEARCH_FETCH_ALLOWED", ",".join(site.allowed))
-        monkeypatch.setenv("COLLECTION_SEARCH_FETCH_DELAY_S", "0")
-        monkeypatch.setenv("COLLECTION_SEARCH_EXTRACT_PROCESSES", "1")
-        link(site, "green", "black", "old/red")
-        yield site
-        run_blocking(make_adapter(Settings.load(), "readers", "web").aclose())
+def site(loopback: LoopbackSite) -> LoopbackSite:
+    link(loopback, "green", "black", "old/red")
+    return loopback
 
 
 def link(site: LoopbackSite, *names: str) -> None:

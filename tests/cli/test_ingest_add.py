@@ -16,15 +16,12 @@ import pytest
 from support.loopback_site import LoopbackSite, article, essay
 from support.waiting import wait_until
 
-from collection_search import SearchContext, Settings, UniversalIngestionGraph, ingest
+from collection_search import SearchContext, UniversalIngestionGraph, ingest
 from collection_search.adapters.stores.sqlite import SQLiteStore
-from collection_search.runtime.concurrency import run_blocking
-from collection_search.settings.adapter_factory import make_adapter
 from collection_search.settings.process_defaults import process_settings
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Iterator
 
     from support.command_line import Invoke
 
@@ -33,15 +30,10 @@ ADD = ("ingest", "add", "--collection", "tea")
 
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackSite]:
-    with LoopbackSite() as site:
-        monkeypatch.setenv("COLLECTION_SEARCH_FETCH_ALLOWED", ",".join(site.allowed))
-        monkeypatch.setenv("COLLECTION_SEARCH_FETCH_DELAY_S", "0")
-        monkeypatch.setenv("COLLECTION_SEARCH_EXTRACT_PROCESSES", "1")
-        for colour in ("green", "black"):
-            site.put(f"/{colour}", article(f"{colour} tea", essay(f"{colour} tea")))
-        yield site
-        run_blocking(make_adapter(Settings.load(), "readers", "web").aclose())
+def site(loopback: LoopbackSite) -> LoopbackSite:
+    for colour in ("green", "black"):
+        loopback.put(f"/{colour}", article(f"{colour} tea", essay(f"{colour} tea")))
+    return loopback
 
 
 @pytest.mark.slow

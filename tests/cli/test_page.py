@@ -9,16 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 from support.loopback_site import LoopbackSite, article, essay
 
-from collection_search import Settings
 from collection_search.adapters.crawl.extract.pdf_document import PDF_PAGES
-from collection_search.runtime.concurrency import run_blocking
-from collection_search.settings.adapter_factory import make_adapter
 from collection_search.settings.process_defaults import process_settings
 from collection_search.testing.hostile_site.file_types import pdf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from support.command_line import Invoke
 
 KEYS = {
@@ -62,14 +57,9 @@ def pdf_of(text: str) -> bytes:
 
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackSite]:
-    with LoopbackSite() as site:
-        monkeypatch.setenv("COLLECTION_SEARCH_FETCH_ALLOWED", ",".join(site.allowed))
-        monkeypatch.setenv("COLLECTION_SEARCH_FETCH_DELAY_S", "0")
-        monkeypatch.setenv("COLLECTION_SEARCH_EXTRACT_PROCESSES", "1")
-        site.put("/tea", article("Green tea", essay("green tea")))
-        yield site
-        run_blocking(make_adapter(Settings.load(), "readers", "web").aclose())
+def site(loopback: LoopbackSite) -> LoopbackSite:
+    loopback.put("/tea", article("Green tea", essay("green tea")))
+    return loopback
 
 
 @pytest.mark.slow

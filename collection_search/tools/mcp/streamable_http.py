@@ -19,6 +19,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
 from ...errors import ConfigError, InputError
+from ...text.urls import MAX_PORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,6 @@ PATH: Final = "/mcp"
 DEFAULT_HOST: Final = "127.0.0.1"
 SHUTDOWN_S: Final = 2
 """How long open requests may take to end when the server is stopped."""
-MAX_PORT: Final = 65_535
 MIN_TOKEN_CHARS: Final = 16
 _UNAUTHORIZED: Final = 401
 

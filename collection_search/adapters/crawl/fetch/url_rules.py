@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urljoin
 
 from ....errors import ConfigError, FetchError, InvalidUrlError
-from ....text.urls import mask_login, normalize_url
+from ....text.urls import MAX_PORT, mask_login, normalize_url
 from .public_hosts import NEVER_WHY, check_host, is_never_permitted, is_public, show_host
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 WEB_PORTS: Final = frozenset({80, 443, 8080, 8443})
 MAX_URL_CHARS: Final = 8_000
-_MAX_PORT: Final = 65_535
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
@@ -95,8 +94,8 @@ class UrlRules:
         if found is None:
             raise _refusal("bad_url", "the URL has no valid host and port")
         port = int(found["port"] or _DEFAULT_PORTS[scheme])
-        if not 0 < port <= _MAX_PORT:
-            raise _refusal("bad_url", f"the URL's port is not between 1 and {_MAX_PORT}")
+        if not 0 < port <= MAX_PORT:
+            raise _refusal("bad_url", f"the URL's port is not between 1 and {MAX_PORT}")
         host = check_host(found["host"])
         if host.refused == "bad_url":
             raise _refusal("bad_url", host.why)
@@ -201,7 +200,7 @@ def _entry(text: str) -> tuple[str, int]:
     found = _AUTHORITY.fullmatch(text.strip())
     host = check_host(found["host"]) if found else None
     port = int(found["port"] or 0) if found else 0
-    if host is None or not host.name or host.refused == "bad_url" or not 0 < port <= _MAX_PORT:
+    if host is None or not host.name or host.refused == "bad_url" or not 0 < port <= MAX_PORT:
         shown = mask_login(text)
         raise ConfigError(
             f"{shown!r} is no single address; write host:port, such as wiki.intra:443"
