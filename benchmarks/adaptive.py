@@ -38,7 +38,7 @@ TOP_K: Final = 10
 REVIEWED: Final = (5, 10, 20, 40)
 MISTAKES: Final = (0.05, 0.10)
 DRAWS: Final = 40
-MOST_QUESTIONS: Final = 300
+MAX_QUESTIONS: Final = 300
 HEAD: Final = (
     "set, scale",
     "mistakes",
@@ -163,7 +163,7 @@ def main(folder: Path, names: Sequence[str], shift: float) -> int:
         if names and name not in names:
             continue
         for scale in ("words", "dense"):
-            reviewers = Reviewers(pools[:MOST_QUESTIONS], dense=scale == "dense", shift=shift)
+            reviewers = Reviewers(pools[:MAX_QUESTIONS], dense=scale == "dense", shift=shift)
             table += rows(f"{name}, {scale}", reviewers, changes)
     print("# Learnt minimum score\n", *environment(PACKAGES), sep="\n")
     print(f"\n{format_table(HEAD, table)}")

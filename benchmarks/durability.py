@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FAULT_RATE = 0.01
-MOST_OPEN = 2
-MOST_REQUESTS = 1.3
+MAX_OPEN = 2
+MAX_REQUESTS = 1.3
 """For a page, on the average, through all outages."""
 
 
@@ -82,8 +82,8 @@ def _killed(
         f" {counts['faults']}, connections to a host at once: {counts['most_open']}"
     )
     missed = [] if disturbed == undisturbed else ["after the kills the content is another one"]
-    is_polite = counts["most_open"] <= MOST_OPEN
-    return missed if is_polite else [*missed, f"more than {MOST_OPEN} connections to a host"]
+    is_polite = counts["most_open"] <= MAX_OPEN
+    return missed if is_polite else [*missed, f"more than {MAX_OPEN} connections to a host"]
 
 
 def _through_outages(
@@ -95,13 +95,13 @@ def _through_outages(
     print(
         f"outages of {wanted.outage_s:g} s: {found.seconds:.1f} s,"
         f" {len(found.content.export)} of {wanted.pages} pages stored, requests for a page:"
-        f" {found.requests:.2f} (at most {MOST_REQUESTS}), of slow hosts {found.slow_requests:.2f}"
+        f" {found.requests:.2f} (at most {MAX_REQUESTS}), of slow hosts {found.slow_requests:.2f}"
     )
     missed = [f"the crawl noticed no outage of: {kind}" for kind in KINDS - found.seen]
     if found.content != undisturbed:
         missed.append("after the outages the content is another one")
-    if found.requests > MOST_REQUESTS:
-        missed.append(f"more than {MOST_REQUESTS} requests for a page")
+    if found.requests > MAX_REQUESTS:
+        missed.append(f"more than {MAX_REQUESTS} requests for a page")
     return missed + [f"not stored: {line}" for line in found.lost[:20]]
 
 

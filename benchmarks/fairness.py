@@ -36,7 +36,7 @@ PAGES: Final = (1000, 50, 100, 250, 500)
 HOSTS: Final = 20
 FETCH_S: Final = 0.02
 """Of each page."""
-MOST_RATIO: Final = 2.0
+MAX_RATIO: Final = 2.0
 """Of the mean waits with all pages and with a tenth of them."""
 TIMEOUT_S: Final = 900
 
@@ -160,9 +160,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for wait in found:
             print(f"| {name} | {wait.pages} | {wait.others} | {wait.seconds:.2f} |", flush=True)
     five, tenth, ten = means
-    print(f"\nmean wait, all pages / a tenth: {five / tenth:.2f} (at most {MOST_RATIO:g})")
+    print(f"\nmean wait, all pages / a tenth: {five / tenth:.2f} (at most {MAX_RATIO:g})")
     print(f"mean wait, ten tenants / five: {ten / five:.2f}")
-    return 0 if five <= MOST_RATIO * tenth else 1
+    return 0 if five <= MAX_RATIO * tenth else 1
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from collection_search.text.untrusted import FENCE
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-MOST_CHARS = 300
+MAX_CHARS = 300
 
 
 class Transcript:
@@ -74,7 +74,7 @@ class Transcript:
 def describe_result(result: str) -> str:
     """Return how much a tool gave back, or its sentence where it found nothing or failed."""
     if f"<{FENCE}" not in result:  # nothing of the web
-        return " ".join(result.split())[:MOST_CHARS]
+        return " ".join(result.split())[:MAX_CHARS]
     count, length = len(urls_in(result)), f"{len(result):,} characters"
     if not count:
         return f"{length} without the URL of a source"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CHARS_PER_TOKEN: Final = 3
 """Estimate for Latin text without a tokenizer. English prose has 4; German, code and addresses have
 fewer, so an estimated cost is rather too high."""
-MOST_USD: Final = 1e9
+MAX_USD: Final = 1e9
 """A higher cost is treated as an error."""
 
 
@@ -27,7 +27,7 @@ def parse_usd(value: Any) -> float | None:
     ...  parse_usd("7"))
     (0.007, 0.0, None, None, None, None)
     """
-    return number_within(value, 0, MOST_USD)
+    return number_within(value, 0, MAX_USD)
 
 
 def total_cost(costs: Iterable[float]) -> float:

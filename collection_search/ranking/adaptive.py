@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MOST_MOVED: Final = 15.0
+MAX_MOVED: Final = 15.0
 """Points that the score may move away from the default."""
 LOWEST: Final = 50.0
 HIGHEST: Final = 85.0
@@ -113,7 +113,7 @@ def _missing(decisions: Sequence[DecidedScores]) -> str | None:
 
 def _allowed(default: float) -> NDArray[np.float64]:
     """Return the scores that may be learnt; the default is always among them."""
-    steps = (default + np.arange(-MOST_MOVED, MOST_MOVED + _STEP, _STEP)).astype(np.float64)
+    steps = (default + np.arange(-MAX_MOVED, MAX_MOVED + _STEP, _STEP)).astype(np.float64)
     allowed: NDArray[np.float64] = steps[
         (steps == default) | ((steps >= LOWEST) & (steps <= HIGHEST))
     ]

@@ -28,7 +28,7 @@ class _Stems(dict[str, str]):
     long. Each thread has its own stemmer, since stemmers are not safe for threads.
     """
 
-    _MOST = 1 << 15
+    _MAX_WORDS = 1 << 15
     _LONGEST = 40
 
     def __init__(self, language: Language) -> None:
@@ -39,7 +39,7 @@ class _Stems(dict[str, str]):
     def __missing__(self, word: str) -> str:
         stem = self._stem(word)
         if len(word) <= self._LONGEST:
-            if len(self) >= self._MOST:
+            if len(self) >= self._MAX_WORDS:
                 self.clear()
             self[word] = stem
         return stem

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _DESCRIPTOR: Final = re.compile(r"/(?:dev|proc/[^/]+(?:/task/[^/]+)?)/fd")
 """The folders of a process's open files."""
 _LONGEST_NAME: Final = 200
-_MOST_LINKS: Final = 40
+_MAX_LINKS: Final = 40
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def _is_stream(path: Path) -> bool:
 
 def _is_descriptor(path: Path) -> bool:
     """Return whether the path names an open file of a process, as /dev/stdout does."""
-    for _ in range(_MOST_LINKS):
+    for _ in range(_MAX_LINKS):
         if _DESCRIPTOR.fullmatch(str(path.parent.resolve())):
             return True
         if not path.is_symlink():

@@ -29,7 +29,7 @@ LOOK_S: Final = 15.0
 """Interval between two looks."""
 SLOW_S: Final = 10.0
 """A look that takes longer has failed, until it ends after all."""
-MOST_ROWS: Final = 10_000
+MAX_ROWS: Final = 10_000
 """Most rows of a priority that are counted, so that a long ledger is looked at as fast."""
 
 logger = logging.getLogger(__name__)
@@ -113,10 +113,10 @@ async def _look_again(
 
 def _count_rows(ledger: Ledger) -> _Rows:
     """Return the rows that are due and those that were given up, by priority."""
-    due = _by_name(ledger.due(limit=MOST_ROWS))
+    due = _by_name(ledger.due(limit=MAX_ROWS))
     if not isinstance(ledger, CountsDead):
         return due, None
-    return due, _by_name(ledger.dead(limit=MOST_ROWS))
+    return due, _by_name(ledger.dead(limit=MAX_ROWS))
 
 
 def _by_name(counts: Mapping[Priority, int]) -> dict[str, int]:

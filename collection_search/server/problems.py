@@ -71,7 +71,7 @@ _KINDS: Final = {
     429: "TooManyRequests",
 }
 """Types of errors that are no error of the package."""
-MOST_CHARS: Final = 2000
+MAX_CHARS: Final = 2000
 _JSON: Final = re.compile(r"application/(?:[^/\s]+\+)?json")
 
 logger = logging.getLogger(__name__)
@@ -124,7 +124,7 @@ def describe_late_error(error: Exception, place: str, hidden: Places) -> dict[st
 
 
 def _body(kind: str, message: str, fields: Iterable[Mapping[str, str]] = ()) -> dict[str, Any]:
-    error: dict[str, Any] = {"type": kind, "message": redact(message, most=MOST_CHARS)}
+    error: dict[str, Any] = {"type": kind, "message": redact(message, most=MAX_CHARS)}
     if listed := list(fields):
         error["fields"] = listed
     return {"error": error}

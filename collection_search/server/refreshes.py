@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..context import SearchContext
     from .app_tasks import AppTasks
 
-_MOST_KEPT: Final = 200
+_MAX_KEPT: Final = 200
 """Collections whose last refresh is remembered."""
 
 
@@ -93,7 +93,7 @@ class Refreshes:
         return refresh
 
     def _make_room(self) -> None:
-        for key in [one for one, each in self._known.items() if each.task.done()][:-_MOST_KEPT]:
+        for key in [one for one, each in self._known.items() if each.task.done()][:-_MAX_KEPT]:
             del self._known[key]
 
 

@@ -9,7 +9,7 @@ from ..errors import ConfigError
 if TYPE_CHECKING:
     from . import Settings
 
-MOST_EMBEDDERS: Final = 3
+MAX_EMBEDDERS: Final = 3
 """The first one and those beside it."""
 
 
@@ -41,10 +41,10 @@ def ensemble_of(choice: EnsembleChoice) -> list[Any]:
     """
     given = choice.using().ensemble if choice.ensemble is None else choice.ensemble
     found = split_names(given)
-    if len(found) >= MOST_EMBEDDERS:
+    if len(found) >= MAX_EMBEDDERS:
         raise ConfigError(
-            f"An ensemble has at most {MOST_EMBEDDERS} embedders, the one of `embeddings` included:"
-            f" name {MOST_EMBEDDERS - 1} in `ensemble`, not {len(found)}."
+            f"An ensemble has at most {MAX_EMBEDDERS} embedders, the one of `embeddings` included:"
+            f" name {MAX_EMBEDDERS - 1} in `ensemble`, not {len(found)}."
         )
     if "lexical" in [each for each in found if isinstance(each, str)]:
         raise ConfigError("`lexical` is no embedder: leave it out of `ensemble`.")

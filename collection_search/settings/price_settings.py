@@ -14,8 +14,8 @@ from ..contracts.price_list import LIST_PRICES, PriceList
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_MOST_USD = 1_000_000
-Price = Annotated[Decimal, Field(ge=0, le=_MOST_USD, allow_inf_nan=False)]
+_MAX_USD = 1_000_000
+Price = Annotated[Decimal, Field(ge=0, le=_MAX_USD, allow_inf_nan=False)]
 """US dollars."""
 Priced = Annotated[str, Field(min_length=1, max_length=300)]
 """Name of a model or provider."""

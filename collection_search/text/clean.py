@@ -100,7 +100,7 @@ _SENTENCE_START = re.compile(
 )
 _WORD_START = re.compile(r"\s(?=\S)")
 _STARTS: Final = (_SENTENCE_START, _WORD_START)
-_MOST_BEFORE: Final = 2
+_MAX_BEFORE: Final = 2
 """Most characters of a pattern before the border that it finds."""
 _NEAR_END: Final = 50
 """Characters that are searched for an end first: most that are searched have many."""
@@ -255,7 +255,7 @@ def _last_end(text: str, start: int, head: int, size: int) -> int:
     low, high = max(start + size // 2, head + 1), start + size
     for pattern, border in _ENDS:
         for begin in (max(low, high - _NEAR_END), low):
-            found = map(border, pattern.finditer(text, max(begin - _MOST_BEFORE, 0), high + 1))
+            found = map(border, pattern.finditer(text, max(begin - _MAX_BEFORE, 0), high + 1))
             ends = [end for end in found if begin <= end <= high]
             if pattern is _SENTENCE_END:
                 ends = [end for end in ends if not is_in_row(text, end)]
@@ -267,7 +267,7 @@ def _last_end(text: str, start: int, head: int, size: int) -> int:
 def _first_start(text: str, low: int, head: int) -> int:
     """Return the first start of a sentence, else of a word, from `low` to `head`."""
     for pattern in _STARTS:
-        for match in pattern.finditer(text, max(low - _MOST_BEFORE, 0), head + 1):
+        for match in pattern.finditer(text, max(low - _MAX_BEFORE, 0), head + 1):
             if low <= match.end() <= head and not is_in_row(text, match.end()):
                 return match.end()
     return low

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 _TITLE_CHARS: Final = 200
-_MOST_LEVELS: Final = 6
+_MAX_LEVELS: Final = 6
 _MARK: Final = "¤{}¤ "
 _MARKED: Final = re.compile(r"\n[ \t]*¤([1-6])¤[ \t]*([^\n]*?)[ \t]*$", re.MULTILINE)
 _LEFT_OVER: Final = re.compile(r"¤[1-6]¤[ \t]*")
@@ -35,7 +35,7 @@ class _Heading(NamedTuple):
 
 def heading_mark(level: int) -> str:
     """Return what to put before a heading's title, so that `write_headings` finds it."""
-    return _MARK.format(min(level, _MOST_LEVELS))
+    return _MARK.format(min(level, _MAX_LEVELS))
 
 
 def write_headings(text: str) -> str:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
-MOST_PATTERNS: Final = 100
-MOST_PATTERN_CHARS: Final = 500
+MAX_PATTERNS: Final = 100
+MAX_PATTERN_CHARS: Final = 500
 
 _HOST: Final = "https://a.example"
 
@@ -76,18 +76,18 @@ def _matches(pattern: str, text: str) -> bool:
 
 def _normal_patterns(name: str, patterns: Iterable[str]) -> tuple[str, ...]:
     normal = tuple(dict.fromkeys(_normal_pattern(name, pattern) for pattern in patterns))
-    if len(normal) > MOST_PATTERNS:
-        raise InputError(f"{name}: {len(normal)} patterns were given, {MOST_PATTERNS} are allowed.")
+    if len(normal) > MAX_PATTERNS:
+        raise InputError(f"{name}: {len(normal)} patterns were given, {MAX_PATTERNS} are allowed.")
     return normal
 
 
 def _normal_pattern(name: str, pattern: str) -> str:
     """Return a pattern with its characters escaped as those of an address are."""
-    told = f"{name}: {redact(pattern, most=MOST_PATTERN_CHARS)!r}"
+    told = f"{name}: {redact(pattern, most=MAX_PATTERN_CHARS)!r}"
     if not pattern.startswith(("/", "*")):
         raise InputError(f"{told} is no pattern of a path: it begins with / or *, as /docs/* does.")
-    if "#" in pattern or len(pattern) > MOST_PATTERN_CHARS:
-        raise InputError(f"{told}: a pattern has at most {MOST_PATTERN_CHARS} characters and no #.")
+    if "#" in pattern or len(pattern) > MAX_PATTERN_CHARS:
+        raise InputError(f"{told}: a pattern has at most {MAX_PATTERN_CHARS} characters and no #.")
     path, mark, query = pattern.partition("?")
     start = "" if path.startswith("/") else "/"
     try:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Summarize = Callable[[str, str, int], Awaitable[str]]
     """Gets the query, a text of the web and a number of tokens; returns a summary this long."""
 
-MOST_READ_TOKENS: Final = 8_000
+MAX_READ_TOKENS: Final = 8_000
 """What of one text is given to the model."""
 _PROMPT: Final = """\
 Summarize the text of a web page in at most {words} words, in its own language. Keep what helps to \
@@ -54,7 +54,7 @@ def summarizer_of(model: Any) -> Summarize:
     async def summarize(query: str, text: str, tokens: int) -> str:
         words = max(round(tokens * _WORDS_PER_TOKEN), 10)
         prompt = _PROMPT.format(words=words, query=neutralize(query))
-        read = cut_to_tokens(neutralize(text), MOST_READ_TOKENS)
+        read = cut_to_tokens(neutralize(text), MAX_READ_TOKENS)
         answer = await model.ainvoke([("system", prompt), ("human", fence(read))])
         return str(answer.text)
 

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-MOST_TABS = 120
+MAX_TABS = 120
 
 
 def tab_to(page: Page, selector: str) -> None:
     """Press the tabulator until the element has the focus; each step must show where it is."""
-    for _ in range(MOST_TABS):
+    for _ in range(MAX_TABS):
         if page.evaluate("selector => document.activeElement?.matches(selector)", selector):
             return
         page.keyboard.press("Tab")

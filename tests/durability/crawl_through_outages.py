@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collection_search.contracts.collection import Embedded
 
 END_S = 540
-MOST_PAGES = 2**30
+MAX_PAGES = 2**30
 """Of a SQLite file."""
 
 
@@ -55,7 +55,7 @@ class LimitedConnection(SQLiteConnection):
 
     def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
         if sql == "BEGIN IMMEDIATE":
-            most = 1 if self.is_full.exists() else MOST_PAGES  # 1: as many as it has
+            most = 1 if self.is_full.exists() else MAX_PAGES  # 1: as many as it has
             super().execute(f"PRAGMA max_page_count = {most}")
         with self._noting():
             return super().execute(sql, *parameters)

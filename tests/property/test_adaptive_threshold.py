@@ -11,7 +11,7 @@ from collection_search.ranking.adaptive import (
     FEWEST_PAGES,
     HIGHEST,
     LOWEST,
-    MOST_MOVED,
+    MAX_MOVED,
     DecidedScores,
     learn_threshold,
 )
@@ -34,7 +34,7 @@ enough = st.lists(
 def test_it_stays_within_its_bounds(decided, default):
     """Never far from the default, never below 50 or above 85 unless the default is there."""
     learnt = learn_threshold(decided, default=default).min_score
-    assert abs(learnt - default) <= MOST_MOVED
+    assert abs(learnt - default) <= MAX_MOVED
     assert learnt == default or LOWEST <= learnt <= HIGHEST
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collection_search.errors import InputError
-from collection_search.text.path_patterns import MOST_PATTERN_CHARS, MOST_PATTERNS, PathPatterns
+from collection_search.text.path_patterns import MAX_PATTERN_CHARS, MAX_PATTERNS, PathPatterns
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_pattern_is_the_expression_with_any_text_for_stars(pattern: str, path:
 
 def test_the_worst_pattern_ends() -> None:
     """A hundred patterns that nearly fit the longest address; backtracking would never end."""
-    patterns = PathPatterns.of([f"/{n}" + "*a" * 200 + "b" for n in range(MOST_PATTERNS)])
+    patterns = PathPatterns.of([f"/{n}" + "*a" * 200 + "b" for n in range(MAX_PATTERNS)])
     assert not any(patterns.fits(f"https://e.org/{n}" + "a" * 8_000) for n in range(100))
 
 
@@ -60,9 +60,9 @@ def test_the_worst_pattern_ends() -> None:
         ([""], "is no pattern"),
         (["https://e.org/*"], "is no pattern"),
         (["/a#b"], "no #"),
-        (["/" + "a" * MOST_PATTERN_CHARS], "at most 500 characters"),
+        (["/" + "a" * MAX_PATTERN_CHARS], "at most 500 characters"),
         (["/a\n"], "control characters"),
-        ([f"/{n}" for n in range(MOST_PATTERNS + 1)], "101 patterns were given, 100 are allowed"),
+        ([f"/{n}" for n in range(MAX_PATTERNS + 1)], "101 patterns were given, 100 are allowed"),
     ],
 )
 def test_a_wrong_pattern_is_refused(patterns: list[str], complaint: str) -> None:

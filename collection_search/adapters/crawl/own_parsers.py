@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MOST_STUCK: Final = 8
+MAX_STUCK: Final = 8
 """Calls of a parser that may go on after their time: a thread cannot be ended."""
 _Outcome: TypeAlias = "tuple[Any, BaseException | None]"
 """What a parser returned, and what it raised."""
@@ -72,9 +72,9 @@ class OwnParser:
 
     def _refuse_while_stuck(self, page: FetchedPage) -> None:
         self._stuck = [one for one in self._stuck if not one.done()]
-        if len(self._stuck) >= MOST_STUCK:
+        if len(self._stuck) >= MAX_STUCK:
             raise FetchError(
-                f"The parser {self._parser.name} is not called: {MOST_STUCK} of its calls did not"
+                f"The parser {self._parser.name} is not called: {MAX_STUCK} of its calls did not"
                 " end in time and go on. Give it a limit of its own, and start this process anew.",
                 reason="extraction_failed",
                 retryable=True,  # they may end

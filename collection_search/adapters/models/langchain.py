@@ -26,7 +26,7 @@ from .langchain_answer import (
     usage_of,
 )
 from .object_memo import Memory
-from .output_methods import MOST_WORDY_ANSWERS, UNKNOWN, WEAKER, ModelRequests, OutputMethod
+from .output_methods import MAX_WORDY_ANSWERS, UNKNOWN, WEAKER, ModelRequests, OutputMethod
 from .plan_parsing import NoJsonError, parse_queries
 from .single_retry import retries_itself, retry_once
 from .stop_reasons import is_cut_off
@@ -141,7 +141,7 @@ class LangChainQueryModel:
             requests.pay(answer.tokens)
             if answer.stopped is not None:
                 raise answer.stopped
-            has_next = answer.is_of_library and requests.answers < MOST_WORDY_ANSWERS
+            has_next = answer.is_of_library and requests.answers < MAX_WORDY_ANSWERS
             try:
                 queries = parse_queries(answer.content, in_words=not has_next, stop=answer.stop)
             except NoJsonError:

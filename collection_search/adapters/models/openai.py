@@ -27,7 +27,7 @@ from .endpoint import Endpoint, EndpointError, clean_key, require_key, tokens_of
 from .error_mapping import Remedies, model_errors
 from .health_check import check_endpoint_health
 from .output_methods import (
-    MOST_WORDY_ANSWERS,
+    MAX_WORDY_ANSWERS,
     REFUSAL_STATUS,
     WEAKER,
     ModelRequests,
@@ -241,7 +241,7 @@ def _milder(
 
 def _has_next(form: _RequestForm, requests: ModelRequests) -> bool:
     """Return whether an answer in this form that has no JSON leads to another request."""
-    return form.method in WEAKER and requests.answers < MOST_WORDY_ANSWERS
+    return form.method in WEAKER and requests.answers < MAX_WORDY_ANSWERS
 
 
 def _refuses_temperature(form: _RequestForm, error: EndpointError) -> bool:

@@ -14,7 +14,7 @@ WEAKER: Final[dict[OutputMethod, OutputMethod]] = {
     "json_mode": "prompt",
 }
 """The method to try after one that was refused."""
-MOST_WORDY_ANSWERS: Final = 2
+MAX_WORDY_ANSWERS: Final = 2
 """Answers without JSON that one plan pays for: each further method would bring the same."""
 
 # How endpoints word it when they lack a method; llama.cpp does so with status 500.

@@ -41,7 +41,7 @@ MAX_ABSTRACT_CHARS: Final = 4000
 _SEARCH_USD: Final = 0.001
 """The price of a search where an answer does not name it."""
 _LEAST_USD: Final = 1e-6
-_MOST_USD: Final = 1e6
+_MAX_USD: Final = 1e6
 _FIELDS: Final = (
     "id,doi,display_name,type,publication_date,primary_location,best_oa_location,"
     "abstract_inverted_index"
@@ -174,9 +174,9 @@ class OpenAlexSearch(HttpSearch):
     def health(self, response: HttpResponse) -> Health:
         """Return the searches that the key has left today. Raises SearchProviderError."""
         told = self.answer(response).get("rate_limit")
-        day = number_within(read_path(told, "daily_remaining_usd"), 0, _MOST_USD)
-        prepaid = number_within(read_path(told, "prepaid_remaining_usd"), 0, _MOST_USD)
-        price = number_within(read_path(told, "endpoint_costs_usd", "search"), 0, _MOST_USD)
+        day = number_within(read_path(told, "daily_remaining_usd"), 0, _MAX_USD)
+        prepaid = number_within(read_path(told, "prepaid_remaining_usd"), 0, _MAX_USD)
+        price = number_within(read_path(told, "endpoint_costs_usd", "search"), 0, _MAX_USD)
         left = None if day is None else _count(day + (prepaid or 0.0), price)
         return Health(key_valid=True, quota_left=left, quota_unit="searches today")
 
@@ -261,5 +261,5 @@ def _count(budget: float, price: float | None) -> int:
 
 def _amount(header: str | None) -> float | None:
     with suppress(ValueError):
-        return number_within(float(header or ""), 0, _MOST_USD)
+        return number_within(float(header or ""), 0, _MAX_USD)
     return None

@@ -27,7 +27,7 @@ INTERVAL_S: Final = 5.0
 """How long a record waits for others, where `LANGFUSE_FLUSH_INTERVAL` does not say otherwise."""
 BATCH: Final = 512
 """Records of one request, where `LANGFUSE_FLUSH_AT` does not say otherwise."""
-MOST: Final = 20_000
+MAX_WAITING: Final = 20_000
 """Records that may wait; what ends while so many do is dropped."""
 DRAIN_S: Final = 5.0
 """At the end of a process no request begins after this time."""
@@ -86,10 +86,12 @@ class RecordSender:
         """Take a record; it is sent within the interval."""
         if self._is_off:
             return
-        if len(self._waiting) >= MOST:
+        if len(self._waiting) >= MAX_WAITING:
             if not self._is_full:
                 self._is_full = True
-                logger.warning("More than %d observations wait. Further ones are dropped.", MOST)
+                logger.warning(
+                    "More than %d observations wait. Further ones are dropped.", MAX_WAITING
+                )
             return
         self._waiting.append(record)
         if not self._is_awake:

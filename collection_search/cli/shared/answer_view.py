@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...contracts.collection import Passage
     from .terminal import Screen
 
-MOST_ROWS: Final = 8
+MAX_ROWS: Final = 8
 """Rows below the address of the best page, and of others about as good."""
 FEW_ROWS: Final = 4
 """Rows below the address of any other page."""
@@ -105,5 +105,5 @@ def show_sources(
         if full:
             block.print_whole()
         else:
-            block.print_best(MOST_ROWS if is_as_good else FEW_ROWS)
+            block.print_best(MAX_ROWS if is_as_good else FEW_ROWS)
         screen.line()

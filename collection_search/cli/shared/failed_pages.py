@@ -81,7 +81,7 @@ _MEND_PARSER: Final = (
 )
 _HEAD: Final = ("pages", "why, what to do, and where")
 _GAP: Final = "  "
-_MOST_LISTED: Final = 20
+_MAX_LISTED: Final = 20
 """Addresses of one reason that are listed."""
 
 
@@ -154,7 +154,7 @@ def warn_of_failed(pages: Sequence[UningestedPage], screen: Screen) -> None:
     """Print how many pages were not ingested, and the table, to stderr."""
     if pages:
         count = "1 page was" if len(pages) == 1 else f"{len(pages)} pages were"
-        table = format_failed(pages, width=screen.err_width, most=_MOST_LISTED)
+        table = format_failed(pages, width=screen.err_width, most=_MAX_LISTED)
         screen.warn(f"{count} not ingested:", table=table)
 
 

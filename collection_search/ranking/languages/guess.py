@@ -39,7 +39,7 @@ _SAME_LETTERS: Final = {"Chinese", "Japanese"}
 """A short Japanese text may have Chinese letters alone."""
 _LETTERS: Final = 4
 """Letters that a guess by script needs."""
-_MOST_LETTERS: Final = 0.5
+_MAX_LETTERS: Final = 0.5
 """Share of the letters that one script needs; a technical text has Latin names in it."""
 _STOP_WORDS: Final = 2
 """Stop words of its own that a guess between languages in Latin letters needs."""
@@ -71,7 +71,7 @@ def guess_language(text: str) -> str | None:
     name = max(others, key=others.__getitem__, default="")
     if not name or others[name] < _LETTERS:
         return _by_stop_words(head)
-    return name if others[name] > _MOST_LETTERS * letters.total() else None
+    return name if others[name] > _MAX_LETTERS * letters.total() else None
 
 
 def find_language_gap(question: str, texts: Sequence[str]) -> tuple[str, str] | None:

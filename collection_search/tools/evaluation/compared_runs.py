@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...contracts.comparison import ComparedPage, ProfileComparison
     from ...contracts.review import Gate
 
-MOST_SHOWN: Final = 10
+MAX_SHOWN: Final = 10
 """Pages that only one profile would ingest, of each profile."""
 
 
@@ -159,7 +159,7 @@ def _examples(
 ) -> list[tuple[str, ComparedPage]]:
     by_decided = [(decided_by, page) for page in only if page["decided_ingests"]]
     by_compared = [(compared, page) for page in only if page["compared_ingests"]]
-    return [*by_decided[: -MOST_SHOWN - 1 : -1], *by_compared[: -MOST_SHOWN - 1 : -1]]
+    return [*by_decided[: -MAX_SHOWN - 1 : -1], *by_compared[: -MAX_SHOWN - 1 : -1]]
 
 
 def _sections(found: ComparedRuns) -> list[Section]:

@@ -17,7 +17,7 @@ from ...text.redaction import redact
 from ...text.urls import host_of_key
 from ...text.urls import is_pdf as is_pdf_address
 from .page_payers import paid_rules
-from .sites import MOST_PAGES, collect_pages, deduplicate_urls
+from .sites import MAX_PAGES, collect_pages, deduplicate_urls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -153,7 +153,7 @@ async def _new_pages(
         return {}
     hosts = {host_of_key(key) for key in deduplicate_urls(record.starts)}
     skipped = sum(host_of_key(key) in hosts for key in shunned)
-    most = min(MOST_PAGES, record.max_pages + skipped)
+    most = min(MAX_PAGES, record.max_pages + skipped)
 
     def tell(count: int) -> None:
         if on_progress is not None:

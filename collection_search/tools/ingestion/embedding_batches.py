@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     OpenAccount = Callable[[], Awaitable[Account]]
 
-MOST_TEXTS: Final = 128
-MOST_CHARS: Final = 50_000
+MAX_TEXTS: Final = 128
+MAX_CHARS: Final = 50_000
 """Limits of one request; a document with more has one of its own.
 
 The time limit of a model is one of a request, and some embed ten texts in a second.
@@ -57,7 +57,7 @@ class _Queue:
         while self.waiting:
             wish = self.waiting[0]
             texts, chars = texts + len(wish.texts), chars + wish.chars
-            if taken and (texts > MOST_TEXTS or chars > MOST_CHARS):
+            if taken and (texts > MAX_TEXTS or chars > MAX_CHARS):
                 break
             self.waiting.popleft()
             if not wish.vectors.done():

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MOST_MESSAGES: Final = 64
+MAX_MESSAGES: Final = 64
 """Most messages that wait in a queue. The ledger has the rest, so a broker's memory stays small."""
 TURN_S: Final = 5.0
 """How long a message may keep a worker at work. Then it is acknowledged, and others have a turn."""
@@ -68,7 +68,7 @@ class QueuedEngine(IngestionEngine):
     def send_due(self) -> int:
         """Send the messages that are missing; return how many. Raises IngestError, StoreError."""
         sent = 0
-        for priority, due in self._store.ledger.due(limit=MOST_MESSAGES).items():
+        for priority, due in self._store.ledger.due(limit=MAX_MESSAGES).items():
             if due and (missing := due - self._queue.depth(priority)) > 0:
                 self._queue.send(priority, missing)
                 sent += missing

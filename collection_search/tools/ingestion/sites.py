@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from ...ports import PageReader
 
-MOST_PAGES: Final = 10_000
-MOST_STEPS: Final = 10
-_MOST_TOLD: Final = 200
+MAX_PAGES: Final = 10_000
+MAX_STEPS: Final = 10
+_MAX_TOLD: Final = 200
 
 
 def deduplicate_urls(urls: Iterable[str]) -> dict[str, str]:
@@ -30,7 +30,7 @@ def deduplicate_urls(urls: Iterable[str]) -> dict[str, str]:
         try:
             normal = normalize_url(url)
         except InvalidUrlError as error:
-            raise InvalidUrlError(f"{redact(url, most=_MOST_TOLD)!r}: {error}") from error
+            raise InvalidUrlError(f"{redact(url, most=_MAX_TOLD)!r}: {error}") from error
         found.setdefault(url_key(normal), normal)
     return found
 
@@ -49,9 +49,9 @@ async def collect_pages(
     `on_found` gets how many are known so far. Raises InputError, ConfigError for a reader that
     cannot look for pages.
     """
-    if not 0 <= depth <= MOST_STEPS or not 1 <= max_pages <= MOST_PAGES:
+    if not 0 <= depth <= MAX_STEPS or not 1 <= max_pages <= MAX_PAGES:
         raise InputError(
-            f"depth needs 0 to {MOST_STEPS} and max_pages 1 to {MOST_PAGES}:"
+            f"depth needs 0 to {MAX_STEPS} and max_pages 1 to {MAX_PAGES}:"
             f" {depth} and {max_pages} were given."
         )
     if not isinstance(reader, SiteReader):

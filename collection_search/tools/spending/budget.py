@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from ...contracts.price_list import plain_name
-from ...contracts.prices import MOST_USD, format_usd, parse_usd, to_decimal
+from ...contracts.prices import MAX_USD, format_usd, parse_usd, to_decimal
 from ...errors import CostLimitReached, InputError
 
 if TYPE_CHECKING:
@@ -130,5 +130,5 @@ class RunBudget:
 
 def _amount(given: float) -> Decimal:
     if parse_usd(given) is None:
-        raise InputError(f"A cost must be an amount from 0 to {MOST_USD:.0f}, got {given!r}.")
+        raise InputError(f"A cost must be an amount from 0 to {MAX_USD:.0f}, got {given!r}.")
     return to_decimal(given)

@@ -12,7 +12,7 @@ from support import own_parsers as ours
 from support.waiting import wait_until_async
 
 from collection_search import Settings
-from collection_search.adapters.crawl.own_parsers import MOST_STUCK, OwnParser, own_parsers
+from collection_search.adapters.crawl.own_parsers import MAX_STUCK, OwnParser, own_parsers
 from collection_search.contracts import Extracted, FetchedPage
 from collection_search.errors import ConfigError, ExtractionError, FetchError
 from collection_search.settings.page_parsers import LoadedParser, PageParsers
@@ -159,14 +159,14 @@ async def test_too_many_calls_that_hang_stop_the_parser(gate: threading.Event) -
         gate.wait(PATIENCE_S)
 
     stuck = parser(hang, limit_s=SOON_S)
-    for _ in range(MOST_STUCK):
+    for _ in range(MAX_STUCK):
         await refused(stuck)
     error = await refused(stuck)
     assert (error.reason, error.retryable) == ("extraction_failed", True)
     assert "start this process anew" in str(error)
-    assert len(calls) == MOST_STUCK
+    assert len(calls) == MAX_STUCK
     gate.set()
-    await wait_until_async(lambda: threading.active_count() < MOST_STUCK)
+    await wait_until_async(lambda: threading.active_count() < MAX_STUCK)
     assert await stuck(SCAN) is None
 
 

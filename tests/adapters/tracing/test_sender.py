@@ -138,7 +138,7 @@ def test_a_queue_that_is_full_drops_what_comes_and_says_so_once(
 ) -> None:
     """The memory of a host whose Langfuse is away does not grow for ever."""
     monkeypatch.setenv("LANGFUSE_FLUSH_INTERVAL", "3600")
-    monkeypatch.setattr(sending, "MOST", 2)
+    monkeypatch.setattr(sending, "MAX_WAITING", 2)
     sink = made(server)
     for _ in range(5):
         with sink.span("one"):

@@ -111,7 +111,7 @@ async def test_a_document_that_is_given_up_stops_no_other(tmp_path: Path) -> Non
 
 async def test_requests_have_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A document with more texts has a request of its own."""
-    monkeypatch.setattr(embedding_batches, "MOST_TEXTS", 4)
+    monkeypatch.setattr(embedding_batches, "MAX_TEXTS", 4)
     embedder = Slow()
     books = Books(tmp_path, embedder)
     found = await asyncio.gather(*(books.vectors(*["tea"] * n) for n in (1, 1, 2, 2, 1, 9, 1)))

@@ -17,7 +17,7 @@ from collection_search.contracts.ingestion import IngestionItem, IngestionReques
 from collection_search.errors import IngestError, StoreError
 from collection_search.testing import RecordingSink
 from collection_search.tools.ingestion.ownership import for_message, holds, this_host
-from collection_search.tools.ingestion.queued_engine import MOST_MESSAGES, QueuedEngine
+from collection_search.tools.ingestion.queued_engine import MAX_MESSAGES, QueuedEngine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,9 +121,9 @@ def test_a_message_is_sent_for_each_row(world: World) -> None:
 
 def test_few_messages_wait(world: World) -> None:
     """The ledger has the rest."""
-    world.accept(MOST_MESSAGES + 10)
+    world.accept(MAX_MESSAGES + 10)
     world.engine.start()
-    assert world.queue.counts[Priority.INTERACTIVE] == MOST_MESSAGES
+    assert world.queue.counts[Priority.INTERACTIVE] == MAX_MESSAGES
 
 
 def test_lost_messages_are_sent_by_the_sweep(world: World) -> None:

@@ -10,7 +10,7 @@ _BLOCK: Final = re.compile(
           | \+\+\+[ \t]*\n(?P<toml>(?:.*\n){0,200}?)\+\+\+)[ \t]*(?:\n|\Z)""",
     re.VERBOSE,
 )
-_MOST_CHARS: Final = 4_000
+_MAX_CHARS: Final = 4_000
 """Maximum of a block; the time to parse it is that of the page's extraction."""
 _FACTS: Final = re.compile(r"(?:[\w-]+:.*\n)+")
 """A fact in each line: also where YAML does not allow it, as in `title: C: the language`."""
@@ -29,7 +29,7 @@ def split_front_matter(text: str) -> tuple[str, str]:
     ('', '---\nSome words.\n---\nText')
     """
     block = _BLOCK.match(text)
-    if block is None or block.end() > _MOST_CHARS:
+    if block is None or block.end() > _MAX_CHARS:
         return "", text
     is_yaml = block["yaml"] is not None
     title = _yaml_title(block["yaml"]) if is_yaml else _toml_title(block["toml"])

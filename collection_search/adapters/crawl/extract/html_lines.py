@@ -25,7 +25,7 @@ _INLINE: Final = frozenset({
 _VERBATIM: Final = frozenset({"pre", "listing", "xmp"})
 _CELLS: Final = frozenset({"td", "th"})
 _BLANKS = re.compile(r"[ \t\n\r\f\xa0]+")
-_MOST_CELLS: Final = 5_000
+_MAX_CELLS: Final = 5_000
 """Only so many cells of a page are written as columns; hostile pages nest tables."""
 
 
@@ -73,7 +73,7 @@ def _data_tables(tree: Any) -> set[Any]:
             continue
         rows = list(table.iter("tr"))
         cells = [cell for row in rows for cell in row if cell.tag in _CELLS]
-        if len(cells) > len(rows) and len(found) + len(cells) < _MOST_CELLS:
+        if len(cells) > len(rows) and len(found) + len(cells) < _MAX_CELLS:
             found.update(rows, cells)
     return found
 

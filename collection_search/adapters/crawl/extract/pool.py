@@ -23,7 +23,7 @@ from .extraction_process import ExtractionProcess, ProcessLimits, stopped_error
 if TYPE_CHECKING:
     from .extracted import Extracted
 
-MOST_WORKERS: Final = 4
+MAX_WORKERS: Final = 4
 _JOIN_S: Final = 3.0
 """For all threads together; the process of each was killed before."""
 _BATCH: Final = 8
@@ -48,7 +48,7 @@ class Extraction:
     """
 
     def __init__(self, *, workers: int | None = None, limits: ProcessLimits | None = None) -> None:
-        self.size = workers or min(MOST_WORKERS, _cores())
+        self.size = workers or min(MAX_WORKERS, _cores())
         self._limits = limits or ProcessLimits()
         self._pool: _WorkerPool | None = None
         self._at_end: weakref.finalize[[], Extraction] | None = None

@@ -14,7 +14,7 @@ from .page_subjects import ABOUT_CONSENT, explains_consent, page_titles
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_MOST_WRAPPERS: Final = 20
+_MAX_WRAPPERS: Final = 20
 """Hidden elements that are read, in case one of them holds the page."""
 _WRAPPER_ELEMENTS: Final = 20_000
 _TEXT_CHARS: Final = 200
@@ -63,10 +63,10 @@ _BANNER_CHARS: Final = 20_000
 """The lists of partners of some banners are long."""
 _STEPS_UP: Final = 6
 """How many elements may stand around the button within its banner."""
-_MOST_BUTTONS: Final = 20
+_MAX_BUTTONS: Final = 20
 """Buttons with such a label whose surroundings are read."""
 _BANNER_ELEMENTS: Final = 5_000
-_MOST_SHARE: Final = 0.4
+_MAX_SHARE: Final = 0.4
 _LEAST_SHARE: Final = 0.1
 """Parts of a banner's sentences that must be about consent; the second is for ready-made ones."""
 _REST_CHARS: Final = 60
@@ -96,7 +96,7 @@ def _remove_hidden(tree: Any) -> None:
     page_chars = cache(lambda: len(html_lines(tree, without=BESIDE)))
     wrappers = 0
     for element in [one for one in tree.xpath(_MAY_BE_HIDDEN) if _is_hidden(one)]:
-        may_wrap = element.tag not in _UNSHOWN and len(element) > 0 and wrappers < _MOST_WRAPPERS
+        may_wrap = element.tag not in _UNSHOWN and len(element) > 0 and wrappers < _MAX_WRAPPERS
         wrappers += may_wrap
         if may_wrap and _holds_main_text(element, tree, page_chars):
             for name in ("hidden", "style"):  # the extraction of articles obeys them
@@ -109,7 +109,7 @@ def _remove_hidden(tree: Any) -> None:
 def _remove_styled(tree: Any, page_chars: Callable[[], int]) -> None:
     """Remove what styles hide, unless it holds or is most of the text: a script shows that."""
     found = [one for one in styled_away(tree) if one.tag not in _FRAME]
-    wrappers = [one for one in found if len(one)][:_MOST_WRAPPERS]
+    wrappers = [one for one in found if len(one)][:_MAX_WRAPPERS]
     kept = {one for one in wrappers if _holds_main_text(one, tree, page_chars)}
     away = [one for one in found if one not in kept]
     chars = sum(len(html_lines(one, without=BESIDE)) for one in away)
@@ -193,7 +193,7 @@ def _names(element: Any) -> list[str]:
 
 def _around_buttons(tree: Any) -> Iterator[Any]:
     """Yield what stands around buttons such as "Accept all", if it asks for consent."""
-    for button in islice(filter(_accepts, tree.iter(*_BUTTONS)), _MOST_BUTTONS):
+    for button in islice(filter(_accepts, tree.iter(*_BUTTONS)), _MAX_BUTTONS):
         for above in islice(button.iterancestors(), _STEPS_UP):
             if above.tag in _FRAME or above.tag == "article":
                 break
@@ -219,7 +219,7 @@ def button_labels(tree: Any) -> Iterator[str]:
 
 def asks_consent(element: Any) -> bool:
     """Return whether the element asks for consent and has a button for it."""
-    return any(map(_accepts, element.iter(*_BUTTONS))) and _is_about_consent(element, _MOST_SHARE)
+    return any(map(_accepts, element.iter(*_BUTTONS))) and _is_about_consent(element, _MAX_SHARE)
 
 
 def _is_about_consent(element: Any, least: float = _LEAST_SHARE) -> bool:

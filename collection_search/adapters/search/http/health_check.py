@@ -64,8 +64,8 @@ def to_whole_number(value: Any) -> int | None:
     ...  to_whole_number(True), to_whole_number(float("nan")))
     (250, 249, None, None, None)
     """
-    number = number_within(value, -_MOST, _MOST)
+    number = number_within(value, -_MAX_NUMBER, _MAX_NUMBER)
     return None if number is None else int(number)
 
 
-_MOST: Final = 10**15
+_MAX_NUMBER: Final = 10**15

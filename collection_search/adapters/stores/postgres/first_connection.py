@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 WAIT_S: Final = 10.0
 """Longest wait for a server that starts."""
-_MOST_CONNECTING_S: Final = 10
+_MAX_CONNECTING_S: Final = 10
 """Of one attempt, where the address says nothing: a host may swallow what is sent to it."""
 _PAUSE_S: Final = 0.2
 
@@ -30,7 +30,7 @@ def connect_first(
     deadline = time.monotonic() + wait_s
     while True:
         try:
-            limit_s = conninfo_to_dict(url).get("connect_timeout", _MOST_CONNECTING_S)
+            limit_s = conninfo_to_dict(url).get("connect_timeout", _MAX_CONNECTING_S)
             return psycopg.connect(url, connect_timeout=limit_s, **options)
         except psycopg.Error as error:
             if is_refused_connection(error) or time.monotonic() >= deadline:

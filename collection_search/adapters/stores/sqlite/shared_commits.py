@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from .opening import SQLiteConnection
 
-MOST_MEMBERS: Final = 32
-MOST_S: Final = 0.05
+MAX_MEMBERS: Final = 32
+MAX_S: Final = 0.05
 """After this time a transaction takes no further member, so that other processes get the file."""
 FREE_S: Final = 0.01
 """The file is then left alone so long: SQLite lets other processes only look for it at times."""
@@ -34,7 +34,7 @@ class _Batch:
     """A transaction of the file with its members; whoever has the turn uses it."""
 
     connection: SQLiteConnection
-    until: float = field(default_factory=lambda: time.monotonic() + MOST_S)
+    until: float = field(default_factory=lambda: time.monotonic() + MAX_S)
     members: int = 0
     ended: threading.Event = field(default_factory=threading.Event)
     error: BaseException | None = None
@@ -136,7 +136,7 @@ class SharedCommits:
         """
         now = time.monotonic()
         free_at = self._ended_at + FREE_S
-        is_long = self._is_contended and now - self._held_since >= MOST_S
+        is_long = self._is_contended and now - self._held_since >= MAX_S
         if is_long and now < free_at:
             time.sleep(free_at - now)
         batch = _Batch(self._begin())
@@ -157,7 +157,7 @@ class SharedCommits:
             self._turn.release()
 
     def _goes_on(self, batch: _Batch) -> bool:
-        has_room = batch.members < MOST_MEMBERS and time.monotonic() < batch.until
+        has_room = batch.members < MAX_MEMBERS and time.monotonic() < batch.until
         return self._waiting > 0 and has_room and batch.error is None
 
     def _count_waiting(self, change: int) -> None:

@@ -22,7 +22,7 @@ ROWS: Final = 128
 _STEP_S: Final = 0.03
 """Time that one step of rewriting the word index should take."""
 _LEAST_PAGES: Final = 16
-_MOST_PAGES: Final = 1024
+_MAX_PAGES: Final = 1024
 """Pages of the word index that one transaction writes; it may read many more that are deleted."""
 _FREED_PAGES: Final = 128
 _MAX_REST_S: Final = 0.05
@@ -107,7 +107,7 @@ def rewrite_word_index(database: Database) -> Iterator[None]:
         # Pages of which little is left take longer, since more of them have to be read.
         pages = pages * 2 if step.took_s < _STEP_S / 2 else pages
         pages = pages // 2 if step.took_s > _STEP_S else pages
-        pages, sign = min(max(pages, _LEAST_PAGES), _MOST_PAGES), 1
+        pages, sign = min(max(pages, _LEAST_PAGES), _MAX_PAGES), 1
 
 
 def free_pages(database: Database, *, within_s: float = math.inf) -> None:

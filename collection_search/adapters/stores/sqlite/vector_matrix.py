@@ -30,7 +30,7 @@ BLOCK_ROWS: Final = 2048
 """Most vectors of a block: fewer take more calls, more do not stay in the cache of a core."""
 FEW: Final = 0.1
 """Share of a block's vectors up to which they are picked out before they are compared."""
-MOST_CHANGED: Final = 0.25
+MAX_CHANGED: Final = 0.25
 """Share of the vectors from which it is quicker to read all of them anew."""
 SPARE_BLOCKS: Final = 16
 """Blocks that a matrix may have beyond twice those that it needs."""
@@ -145,7 +145,7 @@ class VectorMatrix:
         kept = np.isin(self.rows.owners, stayed)
         added = _listed(connection, "documents.id IN (SELECT value FROM json_each(?))", _json(came))
         changed = len(added.ids) + len(self.ids) - int(kept.sum())
-        if changed > MOST_CHANGED * len(self.ids) or not self._joins(connection, kept, added):
+        if changed > MAX_CHANGED * len(self.ids) or not self._joins(connection, kept, added):
             return None
         put, left = _putter(self.file), self._left(kept)
         blocks, lengths = _coded(connection, added.ids, self.size, put, left)

@@ -12,7 +12,7 @@ import pytest
 from support.waiting import wait_until
 
 from collection_search.adapters.stores.sqlite import shared_commits
-from collection_search.adapters.stores.sqlite.shared_commits import MOST_MEMBERS, SharedCommits
+from collection_search.adapters.stores.sqlite.shared_commits import MAX_MEMBERS, SharedCommits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,7 +141,7 @@ def test_a_transaction_has_an_end(file: File, pool: ThreadPoolExecutor) -> None:
             is_held.wait()
 
     holding = pool.submit(hold)
-    writes = [pool.submit(file.write, number) for number in range(MOST_MEMBERS + 10)]
+    writes = [pool.submit(file.write, number) for number in range(MAX_MEMBERS + 10)]
     is_held.set()
     for one in (holding, *writes):
         one.result()
@@ -152,7 +152,7 @@ def test_others_find_the_file_free(
     file: File, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Many threads whose transactions follow each other leave it alone now and then."""
-    monkeypatch.setattr(shared_commits, "MOST_S", 0.0)
+    monkeypatch.setattr(shared_commits, "MAX_S", 0.0)
     monkeypatch.setattr(shared_commits, "FREE_S", 0.2)
     is_holding, is_held = threading.Event(), threading.Event()
 
@@ -174,7 +174,7 @@ def test_others_find_the_file_free(
 
 def test_one_thread_waits_for_nobody(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its transactions follow each other as SQLite lets them."""
-    monkeypatch.setattr(shared_commits, "MOST_S", 0.0)
+    monkeypatch.setattr(shared_commits, "MAX_S", 0.0)
     monkeypatch.setattr(shared_commits, "FREE_S", 3600.0)
     for number in range(3):
         file.write(number)
