@@ -234,7 +234,7 @@ class IngestionEngine:
             self._failure = error
         finally:
             heartbeat.cancel()
-            await offload(leases.close)  # a later start begins new work
+            await offload(leases.close)  # after an error; a later start begins new work
             unfinished = leases.all()
             await tasks.cancel_pages()
             await offload(leases.release, unfinished)
@@ -286,11 +286,14 @@ class IngestionEngine:
         return last if rules is None else self._sources.get(rules.proxy, last)
 
     def _end_unless_woken(self, leases: Leases, wakes: int) -> bool:
-        """Return whether the work ends; not after `start` or `stop` was called meanwhile."""
+        """Return whether the work ends; not after `start` or `stop` was called meanwhile.
+
+        A later start has leases and a thread of its own, which waits for this one.
+        """
         with self._lock:
             if self._wakes != wakes or not leases.is_open:
                 return False
-            self._thread = None
+            leases.close()
             return True
 
     async def _heartbeat(self, leases: Leases) -> None:

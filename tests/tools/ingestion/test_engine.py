@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from dataclasses import replace
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from collection_search.ports.ledger import PER_HOST
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.testing import FakeClock, RecordingSink, ScriptedEmbedder
 from collection_search.tools.ingest import engine_for, ingest
-from collection_search.tools.ingestion.engine import IngestionEngine
+from collection_search.tools.ingestion.engine import IDLE_S, IngestionEngine
 from collection_search.tools.tickets import wait
 
 if TYPE_CHECKING:
@@ -488,3 +489,17 @@ def test_a_text_is_used_where_its_terms_allow_it(context: SearchContext) -> None
     ticket = run_blocking(trigger.trigger(IngestionRequest(SCOPE, items)))
     assert {row.state for row in rows_of(context, ticket)} == {"stored"}
     assert reader.asked == ["https://tavily.org/"]
+
+
+def test_drain_returns_after_the_thread_has_ended(context: SearchContext) -> None:
+    engine = run_blocking(engine_for(context))
+    at_end: list[threading.Thread] = []
+
+    def linger() -> None:
+        at_end.extend(each for each in threading.enumerate() if each.name == "ingest")
+        time.sleep(3 * IDLE_S)  # longer than `drain` waits at a time
+
+    with engine.watchers.waking(linger):
+        assert engine.drain()
+    assert at_end
+    assert not any(thread.is_alive() for thread in at_end)
