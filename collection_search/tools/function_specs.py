@@ -184,8 +184,14 @@ def _strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _strict_field(field: Mapping[str, Any], *, is_required: bool) -> dict[str, Any]:
-    kept = {name: value for name, value in field.items() if name in _STRICT_KEYWORDS}
+    kept = _without_bounds(field)
     return kept if is_required else {**kept, "type": [kept["type"], "null"]}
+
+
+def _without_bounds(field: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a value; a list keeps that of its items, which strict mode demands."""
+    kept = {name: value for name, value in field.items() if name in _STRICT_KEYWORDS}
+    return {**kept, "items": _without_bounds(field["items"])} if "items" in field else kept
 
 
 _NO_OBJECT: Final = "The arguments of the call are no JSON object."

@@ -95,7 +95,10 @@ class TestDefinitions:
 
     @pytest.mark.parametrize("name", NAMES)
     def test_a_strict_schema_obeys_openais_rules(self, name: str) -> None:
-        """All required, nothing besides, optional ones may be null, no keyword that is refused."""
+        """All required, nothing besides, optional ones may be null, no keyword that is refused.
+
+        A list says what its items are.
+        """
         schema = openai_tool(name, strict=True)["function"]["parameters"]
         assert schema["type"] == "object"
         assert schema["additionalProperties"] is False
@@ -103,8 +106,10 @@ class TestDefinitions:
         assert schema.keys() == {"type", "properties", "required", "additionalProperties"}
         plain = openai_tool(name)["function"]["parameters"]
         for field, said in schema["properties"].items():
-            assert said.keys() == {"type", "description"}
             usual = plain["properties"][field]["type"]
+            items = {"items": {"type": "string"}} if usual == "array" else {}
+            assert said.keys() == {"type", "description", *items}
+            assert said.get("items") == items.get("items")
             assert said["type"] == (usual if field in plain["required"] else [usual, "null"])
 
     @pytest.mark.parametrize("name", NAMES)
