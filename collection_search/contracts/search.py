@@ -128,6 +128,7 @@ class SearchResult(BaseModel):
     """The page's text where the provider delivers it."""
     content_type: str | None = Field(default=None, exclude=True, repr=False)
     published_date: str | None = Field(default=None, exclude=True, repr=False)
+    """A day or a time in ISO 8601, or what the provider wrote where it cannot be read."""
 
 
 class ToolOutcome(BaseModel):
@@ -161,6 +162,7 @@ class ProviderSearchResult:
     content_type: str | None = None
     content: str | None = None
     published_date: str | None = None
+    """ISO 8601 best; RFC 2822, English months and "3 days ago" are read too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ from ...settings.endpoint_description import split_path
 from ...settings.registry import JSON_API
 from ...text.clean import clean_snippet, excerpt
 from ...text.known_secrets import key_id
+from ...text.timestamps import read_date
 from ...text.urls import normalize_url
 from ...text.validation import number_within
 from .http.adapter import HttpSearch, ResultPage
-from .http.json_values import describe_body, find_value, read_date, read_text
+from .http.json_values import describe_body, find_value, read_text
 from .http.query_limits import supported_options
 
 if TYPE_CHECKING:

@@ -7,8 +7,10 @@ import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
+from ...contracts.options import utc_today
 from ...contracts.search import ProviderSearchResult, RawSearchResult
 from ...text.clean import excerpt
+from ...text.timestamps import read_date
 from .http.json_values import read_share, read_text
 
 if TYPE_CHECKING:
@@ -140,8 +142,14 @@ def _row(row: Mapping[str, Any], source: str) -> ProviderSearchResult:
         source=source,
         score=read_share(row.get("score")),
         content=content or None,
-        published_date=_first(row, _DATE) or None,
+        published_date=_published(row),
     )
+
+
+def _published(row: Mapping[str, Any]) -> str | None:
+    """Return the first of its dates that can be read; a document may have one of Python's."""
+    dates = (read_date(row.get(name), today=utc_today()) for name in _DATE)
+    return next(filter(None, dates), None)
 
 
 def _address(value: Any) -> str:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
+from ...contracts.options import utc_today
 from ...contracts.search import ProviderSearchResult, SearchResult
 from ...errors import InvalidUrlError
 from ...text.clean import clean_snippet, excerpt, to_unicode
 from ...text.loose_keys import loose_url_key
+from ...text.timestamps import read_date
 from ...text.urls import is_pdf, normalize_url, url_key
 from ...text.validation import number_within
+
+if TYPE_CHECKING:
+    from datetime import date
 
 MAX_URL_CHARS: Final = 8_000
 """What every server takes (RFC 9110, section 4.1); a longer one makes the row invalid."""
@@ -43,24 +48,29 @@ _LOGGED: Final = _Row._fields[: _Row._fields.index("content")]
 
 
 def valid_results(
-    rows: Iterable[Any], *, provider: str, dropped: Callable[[dict[str, Any]], None]
+    rows: Iterable[Any],
+    *,
+    provider: str,
+    dropped: Callable[[dict[str, Any]], None],
+    today: Callable[[], date] = utc_today,
 ) -> list[SearchResult]:
     """Return the usable rows in their order; `dropped` gets the fields of each other one.
 
     A row is a mapping or any object with the fields of `ProviderSearchResult`. It needs an http(s)
     URL and a snippet or content; its title falls back to host and path, its source to `provider`.
-    Title and snippet are cut to what a list of results can show.
+    Title and snippet are cut to what a list of results can show. Its date becomes ISO 8601 where
+    `read_date` can read it; `today` is the day from which "3 days ago" counts.
 
     >>> valid_results([{"url": "https://a.org/x", "snippet": "y"}], provider="p", dropped=print)
     [SearchResult(url='https://a.org/x', title='a.org/x', snippet='y', source='p', score=None, \
 is_pdf=False)]
     """
-    return list(_find_valid(rows, provider, dropped))
+    return list(_find_valid(rows, provider, dropped, today))
 
 
 def has_valid_result(rows: Iterable[Any], *, provider: str) -> bool:
     """Return whether one of the rows is usable; it reads no further than the first such row."""
-    return any(_find_valid(rows, provider, lambda _: None))
+    return any(_find_valid(rows, provider, lambda _: None, utc_today))
 
 
 def deduplicate(results: Iterable[SearchResult]) -> list[SearchResult]:
@@ -94,12 +104,15 @@ def _likely_key(url: str, pages: Mapping[str, SearchResult], others: Sequence[st
 
 
 def _find_valid(
-    rows: Iterable[Any], provider: str, dropped: Callable[[dict[str, Any]], None]
+    rows: Iterable[Any],
+    provider: str,
+    dropped: Callable[[dict[str, Any]], None],
+    today: Callable[[], date],
 ) -> Iterator[SearchResult]:
     for row in rows:
         said = _read(row)
         try:
-            yield _result(said, provider)
+            yield _result(said, provider, today)
         except (InvalidUrlError, ValidationError):
             dropped({name: getattr(said, name) for name in _LOGGED})
 
@@ -112,7 +125,7 @@ def _read(row: Any) -> _Row:
     return _Row._make([getattr(row, name, None) for name in _Row._fields])
 
 
-def _result(row: _Row, provider: str) -> SearchResult:
+def _result(row: _Row, provider: str, today: Callable[[], date]) -> SearchResult:
     address = _text(row.url) or ""
     if len(address) > MAX_URL_CHARS:
         raise InvalidUrlError(f"the URL is longer than {MAX_URL_CHARS} characters")
@@ -130,7 +143,7 @@ def _result(row: _Row, provider: str) -> SearchResult:
         is_pdf=is_pdf(url, content_type),
         content=content,
         content_type=content_type,
-        published_date=_label(row.published_date),
+        published_date=_date(row.published_date, today),
     )
 
 
@@ -143,6 +156,13 @@ def _line(value: Any, limit: int) -> str:
 def _label(value: Any) -> str | None:
     text = None if value is None else _text(value)
     return text and excerpt(text, MAX_LABEL_CHARS)
+
+
+def _date(value: Any, today: Callable[[], date]) -> str | None:
+    """Return the date as ISO 8601, a text that cannot be read as it is."""
+    if value is None:
+        return None
+    return read_date(value, today=today()) or _label(value)
 
 
 def _text(value: Any) -> str | None:

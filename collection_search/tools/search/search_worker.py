@@ -227,7 +227,9 @@ class WebSearchWorker:
         report.notices.extend(str(notice) for notice in answer.notices)
         report.raw_result_count = len(answer.raw_results or answer.results)
         rows, provider = _first_rows(answer, asked), self._rules.provider
-        results = valid_results(rows, provider=provider, dropped=self._log_dropped)
+        results = valid_results(
+            rows, provider=provider, dropped=self._log_dropped, today=self._today
+        )
         report.normalized_result_count = len(results)
         if answer.results and not results:  # else it would look like an empty web
             raise SearchProviderBadResponse(

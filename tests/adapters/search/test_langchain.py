@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import json
 from typing import Any
 
@@ -136,6 +137,21 @@ def test_a_row_is_mapped_by_the_names_that_are_common():
 def test_an_artifact_counts_first(answer):
     """What a model would read stands in for one that is missing or of another form."""
     assert [row.url for row in found(answer, kind=WithArtifact).results] == URLS
+
+
+@pytest.mark.parametrize(
+    ("dates", "date"),
+    [
+        ({"published_date": "Tue, 03 Mar 2026 09:00:00 GMT"}, "2026-03-03T09:00:00+00:00"),
+        ({"date": dt.date(2026, 3, 3)}, "2026-03-03"),
+        ({"published_date": "soon", "date": "2026-03-03"}, "2026-03-03"),
+        ({"date": "soon"}, None),
+    ],
+)
+def test_a_date_is_read(dates, date):
+    """In the forms of news and of documents, so that `freshness` and filters count it."""
+    (row,) = found([{**ROWS[0], **dates}]).results
+    assert row.published_date == date
 
 
 def test_documents_become_results_with_their_text():

@@ -21,7 +21,6 @@ from support.vendor_adapters import (
     SERPAPI_SUCCESS,
     SERPER,
     TAVILY,
-    TODAY,
     URL,
     VENDORS,
     WIKIPEDIA,
@@ -31,7 +30,7 @@ from support.vendor_adapters import (
 )
 
 from collection_search.adapters.http import HttpResponse
-from collection_search.adapters.search.http.json_values import read_date, read_share
+from collection_search.adapters.search.http.json_values import read_share
 from collection_search.errors import SearchProviderBadResponse
 
 FRAMED = [
@@ -178,15 +177,6 @@ def test_a_byte_order_mark_is_no_trouble():
     body = json.dumps({"results": [{"url": URL}]})
     for encoding in ("utf-8-sig", "utf-16"):
         assert TAVILY.parse(HttpResponse(200, {}, body.encode(encoding))).rows
-
-
-@pytest.mark.slow
-@settings(deadline=None)
-@given(st.one_of(st.text(max_size=60), st.integers(), st.none(), st.datetimes().map(str)))
-def test_any_date_is_read_or_left_out(value):
-    """What comes out is ISO 8601 and reads the same again."""
-    read = read_date(value, today=TODAY)
-    assert read is None or read_date(read, today=TODAY) == read
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """From rows to results: cleaning, dropping, de-duplication, PDF marks."""
 
+import datetime as dt
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -46,6 +47,30 @@ def test_what_travels_with_the_object_only():
     result = one(content=" text ", content_type="text/html", published_date="2025-01-15")
     assert (result.content, result.content_type) == ("text", "text/html")
     assert result.published_date == "2025-01-15"
+
+
+@pytest.mark.parametrize(
+    ("given", "date"),
+    [
+        ("Tue, 03 Mar 2026 09:00:00 GMT", "2026-03-03T09:00:00+00:00"),
+        ("March 3, 2026", "2026-03-03"),
+        (dt.date(2026, 3, 3), "2026-03-03"),
+        (dt.datetime(2026, 3, 3, 9), "2026-03-03T09:00:00+00:00"),  # noqa: DTZ001 - as hosts do
+        ("3 days ago", "2026-11-18"),
+        ("in spring", "in spring"),
+        (" ", None),
+        (7, None),
+    ],
+)
+def test_a_date_becomes_iso_8601(given, date):
+    """Whatever form an adapter of one's own gives it; a text that is none stays as it is."""
+    (result,) = valid_results(
+        [GOOD | {"published_date": given}],
+        provider="fake",
+        dropped=lambda _: None,
+        today=lambda: dt.date(2026, 11, 21),
+    )
+    assert result.published_date == date
 
 
 def test_url_normalisation_example():

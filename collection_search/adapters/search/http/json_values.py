@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from ....text.validation import number_within
@@ -17,8 +13,6 @@ if TYPE_CHECKING:
 
 _MAX_DIGITS: Final = 9
 """Digits of a list index."""
-_AGO: Final = re.compile(r"(\d{1,3}|an?) (minute|hour|day|week|month|year)s? ago", re.IGNORECASE)
-_DAYS: Final = {"minute": 0, "hour": 0, "day": 1, "week": 7, "month": 30, "year": 365}
 
 
 def read_json(response: HttpResponse) -> Any:
@@ -92,53 +86,3 @@ def read_share(value: Any) -> float | None:
     (0.93, 1.0, None, None, None)
     """
     return number_within(value, 0, 1)
-
-
-def read_date(value: Any, *, today: date) -> str | None:
-    """Return a date as ISO 8601: a day, or a time with its zone; None where it cannot be read.
-
-    RFC 2822, ISO 8601, English months and "3 days ago" are read. A time without a zone counts as
-    UTC, a month as 30 days.
-
-    >>> day = date(2026, 11, 21)
-    >>> read_date("Tue, 03 Mar 2026 09:00:00 GMT", today=day), read_date("2026-03-03", today=day)
-    ('2026-03-03T09:00:00+00:00', '2026-03-03')
-    >>> read_date("2026-03-03T09:00:00", today=day), read_date("3 days ago", today=day)
-    ('2026-03-03T09:00:00+00:00', '2026-11-18')
-    >>> read_date("March 3, 2026", today=day), read_date("soon", today=day)
-    ('2026-03-03', None)
-    """
-    written = read_text(value).strip()[:40]
-    if not written:
-        return None
-    return _iso(written) or _ago(written, today) or _rfc_2822(written)
-
-
-def _iso(written: str) -> str | None:
-    try:
-        if len(written) == len("2026-03-03"):
-            return date.fromisoformat(written).isoformat()
-        return _with_zone(datetime.fromisoformat(written))
-    except ValueError:
-        return None
-
-
-def _ago(written: str, today: date) -> str | None:
-    match = _AGO.fullmatch(written)
-    if not match:
-        return None
-    count = int(match[1]) if match[1].isdecimal() else 1
-    return (today - timedelta(days=count * _DAYS[match[2].lower()])).isoformat()
-
-
-def _rfc_2822(written: str) -> str | None:
-    """Return the time, or the day of a date without a time."""
-    with suppress(ValueError, TypeError, IndexError, OverflowError):
-        return _with_zone(parsedate_to_datetime(written))
-    with suppress(ValueError, TypeError, IndexError, OverflowError):
-        return parsedate_to_datetime(f"{written} 00:00").date().isoformat()
-    return None
-
-
-def _with_zone(time: datetime) -> str:
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....contracts.search import ProviderSearchResult
-from .json_values import read_date, read_share, read_text
+from ....text.timestamps import read_date
+from .json_values import read_share, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
