@@ -72,17 +72,17 @@ class LangChainSearch:
         try:
             async with asyncio.timeout(timeout):
                 answer = await self._source.ainvoke(self._input(query))
+            rows, raw = extract_rows(answer, source=self.provider_name)
         except SearchProviderError:
             raise
-        except Exception as error:
-            raise self._failure(error) from error
-        try:
-            rows, raw = extract_rows(answer, source=self.provider_name)
         except UnknownShapeError as error:
+            shown = redact(str(error), most=MAX_TEXT_CHARS)
             raise SearchProviderBadResponse(
-                f"The LangChain object {self.provider_name} gave {error}. Give a tool that returns "
+                f"The LangChain object {self.provider_name} gave {shown}. Give a tool that returns "
                 "results with their addresses, or a retriever."
             ) from error
+        except Exception as error:
+            raise self._failure(error) from error
         return SearchAdapterResponse(
             results=rows[:max_results],
             status_code=_OK,

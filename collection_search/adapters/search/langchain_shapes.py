@@ -24,7 +24,12 @@ _DATE: Final = ("published_date", "publishedDate", "date", "published")
 _LISTS: Final = ("results", "organic", "organic_results", "web", "items", "data", "documents")
 _MAX_DEPTH: Final = 5
 _MAX_TEXT_CHARS: Final = 5_000_000
-_NOTHING: Final = re.compile(r"no\b[\w\s]*\bresults?\b[\w\s]*", re.IGNORECASE)
+_MAX_SHOWN_CHARS: Final = 200
+"""Of a text that is told in an error: some tools report their failures so."""
+_NOTHING: Final = re.compile(
+    r"no\b[\w\s]*\bresults?\b(?:[\w\s]*|\s+found\s+for\s+['\"].*)", re.IGNORECASE | re.DOTALL
+)
+"""A sentence that nothing was found. Behind the query in quotes there may be advice."""
 _FIELD: Final = re.compile(r"(?:^|, )(snippet|title|link): ")
 
 
@@ -35,14 +40,16 @@ class UnknownShapeError(ValueError):
 def extract_rows(
     answer: Any, *, source: str
 ) -> tuple[list[ProviderSearchResult], list[RawSearchResult]]:
-    """Return the results in an answer, and their raw form. Raises UnknownShapeError.
+    """Return the results in an answer, and their raw form.
+
+    Raises UnknownShapeError, and an error that the answer holds in place of results.
 
     >>> rows, _ = extract_rows('[{"link": "https://a.org", "title": "A", "snippet": "b"}]',
     ...     source="x")
     >>> rows[0].url, rows[0].title, rows[0].snippet
     ('https://a.org', 'A', 'b')
     """
-    raw = [_plain(each) for each in _listed(answer, 0)]
+    raw = [plain for each in _listed(answer, 0) if not _says_nothing(plain := _plain(each))]
     rows = [row for each in raw if (row := _row(each, source)).url]
     if raw and not rows:
         raise UnknownShapeError("results without addresses")
@@ -81,7 +88,10 @@ def _of_object(answer: Mapping[str, Any], depth: int) -> Sequence[Any]:
             return _listed(inner, depth + 1)
     if _first(answer, _URL):
         return [answer]
-    said = read_text(answer.get("error"))
+    error = answer.get("error")
+    if isinstance(error, Exception):  # caught by the tool, as Tavily's does
+        raise error
+    said = read_text(error)
     raise UnknownShapeError(f"an error: {excerpt(said)}" if said else "an object without results")
 
 
@@ -107,7 +117,8 @@ def _of_text(answer: str, depth: int) -> Sequence[Any]:
             return _listed(value, depth + 1)
     if entries := _entries(written):
         return entries
-    raise UnknownShapeError("a text in which no results can be told apart")
+    said = excerpt(written, _MAX_SHOWN_CHARS)
+    raise UnknownShapeError(f"a text in which no results can be told apart: {said}")
 
 
 def _entries(written: str) -> list[dict[str, str]]:
@@ -123,6 +134,12 @@ def _entries(written: str) -> list[dict[str, str]]:
             entries.append({})
         entries[-1][mark[1]] = written[mark.end() : following and following.start()].strip()
     return [entry for entry in entries if "link" in entry]
+
+
+def _says_nothing(row: Mapping[str, Any]) -> bool:
+    """Return whether a row only says that there is none, such as DuckDuckGo's `{"Result": ...}`."""
+    said = [read_text(value).strip() for value in row.values()]
+    return len(said) == 1 and bool(_NOTHING.fullmatch(said[0].rstrip(".!")))
 
 
 def _plain(each: Any) -> dict[str, Any]:

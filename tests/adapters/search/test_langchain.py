@@ -20,6 +20,7 @@ from collection_search.errors import (
     InputError,
     SearchProviderAuthenticationFailed,
     SearchProviderBadResponse,
+    SearchProviderError,
     SearchProviderQuotaExceeded,
     SearchProviderTimeout,
     SearchProviderUnavailable,
@@ -170,11 +171,17 @@ def test_documents_become_results_with_their_text():
 
 
 @pytest.mark.parametrize(
-    "answer", ["", " ", [], {"results": []}, "[]", "No good DuckDuckGo Search Result was found"]
+    "answer",
+    [
+        *("", " ", [], {"results": []}, "[]", "No good DuckDuckGo Search Result was found"),
+        [{"Result": "No good DuckDuckGo Search Result was found"}],
+        "No search results found for 'no such thing'. Suggestions: Remove time_range argument.",
+    ],
 )
 def test_nothing_found(answer):
-    """An empty list, no text, and the sentence of DuckDuckGo's tool."""
+    """An empty list, no text, and the sentences of DuckDuckGo's and Tavily's tools."""
     assert list(found(answer).results) == []
+    assert list(found(("what a model reads", answer), kind=WithArtifact).results) == []
 
 
 @pytest.mark.parametrize(
@@ -189,6 +196,8 @@ def test_nothing_found(answer):
         ([{"url": "ftp://a.org"}], "results without addresses"),
         ({"answer": "yes"}, "an object without results"),
         ({"error": "the plan is used up"}, "an error: the plan is used up"),
+        ("Perplexity search failed: AuthenticationError", "told apart: Perplexity search failed"),
+        ([{"Result": "No results: 401"}], "results without addresses"),
         ({"results": {"results": {"results": {"results": {"results": {"results": []}}}}}}, "deep"),
         (7, "int instead of results"),
         (None, "NoneType instead of results"),
@@ -228,9 +237,19 @@ def test_a_failure_is_typed(error, kind, code):
     assert type(error) in {kind, type(caught.value.__cause__)}
 
 
-def test_what_a_failure_says_holds_no_secret():
-    with pytest.raises(SearchProviderUnavailable) as caught:
-        found(ValueError("401 for https://x.org/?api_key=sk-abcdefghijklmnop1234567890"))
+def test_an_error_in_place_of_results_is_a_failure():
+    """Tavily's tool catches its own error, and gives it as its answer."""
+    with pytest.raises(SearchProviderUnavailable, match="ValueError: Error 401: Unauthorized"):
+        found({"error": ValueError("Error 401: Unauthorized")})
+    with pytest.raises(SearchProviderAuthenticationFailed):
+        found({"error": RefusedError(401)})
+
+
+@pytest.mark.parametrize("form", [ValueError, str, lambda text: {"error": text}])
+def test_what_a_failure_says_holds_no_secret(form):
+    with pytest.raises(SearchProviderError) as caught:
+        found(form("401 for https://x.org/?api_key=sk-abcdefghijklmnop1234567890"))
+    assert "401 for" in str(caught.value)
     assert "sk-abcdefghijklmnop" not in str(caught.value)
 
 
