@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from ..errors import InvalidUrlError
@@ -74,7 +75,7 @@ Freshness = Annotated[str, AfterValidator(_fresh)]
 class SearchOptions(BaseModel):
     """Options of one search; the provider or the worker chooses what is left out.
 
-    Names are accepted in camel case too, as in the service contract.
+    Names are accepted in camel case too, as in the service contract, and null as not given.
     """
 
     model_config = ConfigDict(
@@ -97,6 +98,14 @@ class SearchOptions(BaseModel):
     """ISO 639-1, such as de."""
     country: Annotated[str, _letters("DE"), AfterValidator(str.upper)] | None = None
     """ISO 3166-1, such as DE."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_not_given(cls, given: Any) -> Any:
+        """Return what was given without nulls, which typed clients send for the rest."""
+        if not isinstance(given, Mapping):
+            return given
+        return {name: value for name, value in given.items() if value is not None}
 
     @property
     def restricts(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
@@ -20,6 +22,11 @@ class SearchRequest(BaseModel):
 
     query: str
     options: SearchOptions = NO_OPTIONS
+
+    @field_validator("options", mode="before")
+    @classmethod
+    def _null_is_not_given(cls, options: Any) -> Any:
+        return NO_OPTIONS if options is None else options
 
     @field_validator("options")
     @classmethod

@@ -249,6 +249,30 @@ def test_exclude_domains(service, tavily):
     assert all(result.url.split("/")[2] != host for result in found.results)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        None,
+        dict.fromkeys(
+            [
+                *("maxResults", "searchDepth", "includeDomains", "excludeDomains", "topic"),
+                *("includeContent", "domainMode", "freshness", "language", "country"),
+            ]
+        ),
+    ],
+)
+def test_null_is_not_given(service, tavily, options):
+    """Every option is optional, and clients in typed languages send null for what is not given."""
+    given = service.search({"query": "asyncio", "options": options})
+    assert asked(tavily) == {
+        "query": "asyncio",
+        "max_results": 10,
+        "search_depth": "basic",
+        "include_raw_content": "markdown",
+    }
+    assert given.applied == service.search("asyncio").applied
+
+
 @pytest.mark.parametrize("topic", ["general", "news"])
 def test_topic(service, tavily, topic):
     """topic: general or news; general needs not be said."""
