@@ -59,14 +59,22 @@ class WebSearchArguments(FunctionArguments):
     query: NormalizedQuery = Field(description="The search query")
     # The specification says "number"; a model's 3.0 is a 3, and 2.5 is refused.
     max_results: Annotated[
-        int,
-        WithJsonSchema({"type": "number", "minimum": 1, "maximum": MAX_SERVICE_RESULTS}),
+        int | None,
+        WithJsonSchema(
+            {
+                "type": "number",
+                "minimum": 1,
+                "maximum": MAX_SERVICE_RESULTS,
+                "default": DEFAULT_TOOL_RESULTS,
+            }
+        ),
     ] = Field(
-        default=DEFAULT_TOOL_RESULTS,
+        default_factory=lambda: None,  # a plain None would stand in the schema
         ge=1,
         le=MAX_SERVICE_RESULTS,
         description=f"Number of results (1-{MAX_SERVICE_RESULTS}, default {DEFAULT_TOOL_RESULTS})",
     )
+    """None where the model names no number: the settings' entry may have another default."""
 
 
 class RetrieveArguments(FunctionArguments):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..contracts.functions import WEB_SEARCH
+from ..contracts.functions import DEFAULT_TOOL_RESULTS, WEB_SEARCH
 from ..errors import InputError, WebSearchError
 from ..text.untrusted import fence
 from .failed_calls import describe_failure
@@ -38,7 +38,7 @@ async def answer_tool(
     """
     try:
         given = WEB_SEARCH.validate_arguments(arguments)
-        count = limit_results(service.settings, given.max_results)
+        count = limit_results(service.settings, given.max_results) or DEFAULT_TOOL_RESULTS
         options = {"max_results": count} | ({"search_depth": "deep"} if deep else {})
         response = await service.asearch({"query": given.query, "options": options})
     except (InputError, WebSearchError) as error:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from ...contracts.functions import WEB_SEARCH
+from ...contracts.functions import DEFAULT_TOOL_RESULTS, WEB_SEARCH
 from ...errors import ConfigError, InputError
 from ...settings import ProviderAccess
 from ...settings.function_settings import FunctionEntry, WebSearchSettings
@@ -27,8 +27,7 @@ def apply_entry(context: SearchContext, arguments: WebSearchArguments) -> tuple[
     most. Without an entry nothing changes. Raises InputError where the entry is not enabled.
     """
     settings = context.using()
-    told = arguments.max_results if "max_results" in arguments.model_fields_set else None
-    count = limit_results(settings, told) or arguments.max_results
+    count = limit_results(settings, arguments.max_results) or DEFAULT_TOOL_RESULTS
     return apply_backend(context), count
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from collection_search import (
     SearchContext,
     WebSearchTool,
     WebSearchWorker,
+    answer_anthropic_call,
     answer_openai_call,
     call_function,
 )
@@ -68,6 +70,30 @@ async def test_backend_and_number_are_those_of_the_entry(
     assert isinstance(usual.output, WebSearchOutput)
     assert usual.output.outcome.meta["provider"] == "searxng"
     assert WebSearchTool(search_context=given).invoke(ASKED).count("\nURL: ") == 2
+
+
+@pytest.mark.parametrize("given", [ASKED, {**ASKED, "max_results": None}])
+async def test_a_larger_default_holds_in_every_form_of_a_call(
+    tmp_path: Path, given: dict[str, Any]
+) -> None:
+    """The function's own default is no number that the model named, and neither is null."""
+    asked = context(tmp_path, settings={"max_results": 8})
+    asked = asked.model_copy(update={"provider": ScriptedAdapter(*[rows(9)] * 5)})
+    tool = WebSearchTool(search_context=asked)
+    call_of_a_model = {"name": "web_search", "args": given, "id": "1", "type": "tool_call"}
+    block = {"id": "1", "name": "web_search", "input": given}
+    function = {"name": "web_search", "arguments": json.dumps(given)}
+    texts = [
+        (await call_function("web_search", given, asked)).text,
+        await tool.ainvoke(given),
+        (await tool.ainvoke(call_of_a_model)).text,
+        (await answer_anthropic_call(block, asked))["content"],
+        (await answer_openai_call({"id": "1", "function": function}, asked))["content"],
+    ]
+    assert [text.count("\nURL: ") for text in texts] == [8] * 5
+    service: Any = MockWebSearchService(service_results(9), settings=asked.settings)
+    await answer_tool(service, given)
+    assert [one.options.max_results for one in service.requests] == [8]
 
 
 async def test_a_worker_of_ones_own_keeps_to_the_entry(tmp_path: Path) -> None:
