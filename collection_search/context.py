@@ -170,7 +170,13 @@ class SearchContext(RunChoices):
         if isinstance(given, str):
             return await adapter_of(self.using(), "embeddings", given, self.http_client)  # type: ignore[no-any-return]
         if isinstance(given, Embedder):
-            return given
+            name: object = given.fingerprint
+            if isinstance(name, str) and name.strip():
+                return given
+            raise ConfigError(
+                f"The embedder {type(given).__name__} has the fingerprint {name!r}: it"
+                " needs a name that changes whenever its vectors do, such as my-model:256."
+            )
         if callable(getattr(given, "embed_documents", None)):
             wrap = await offload(registry.load_adapter, "embeddings", "langchain")
             return wrap(given, timeout_s=self.using().model_timeout_s)  # type: ignore[no-any-return]

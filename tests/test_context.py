@@ -16,7 +16,12 @@ from collection_search import SearchContext, Settings
 from collection_search.errors import ConfigError
 from collection_search.runtime.spans import NULL_SINK
 from collection_search.settings.process_defaults import process_settings
-from collection_search.testing import ScriptedAdapter, ScriptedChatModel, ScriptedQueryModel
+from collection_search.testing import (
+    ScriptedAdapter,
+    ScriptedChatModel,
+    ScriptedEmbedder,
+    ScriptedQueryModel,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -153,6 +158,16 @@ async def test_lexical_means_no_embedder(tmp_path: Path) -> None:
     assert await SearchContext(settings=settings).embedder() is None
     with pytest.raises(ConfigError, match="embeddings"):
         await SearchContext(settings=settings, embeddings=object()).embedder()
+
+
+@pytest.mark.parametrize("fingerprint", [None, 7, "", " "])
+async def test_an_embedder_needs_a_name(tmp_path: Path, fingerprint: Any) -> None:
+    """By its fingerprint vectors of different models are told apart."""
+    unnamed = ScriptedEmbedder()
+    unnamed.fingerprint = fingerprint
+    given = SearchContext(settings=Settings(home=tmp_path), embeddings=unnamed)
+    with pytest.raises(ConfigError, match="The embedder ScriptedEmbedder has the fingerprint"):
+        await given.embedder()
 
 
 async def test_what_is_no_model_is_refused(tmp_path: Path) -> None:

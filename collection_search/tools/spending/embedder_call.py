@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Final
 
 from ...contracts.collection import Embedded
 from ...errors import CollectionSearchError, ModelError
 from ...runtime.concurrency import compute
 from ...text.redaction import error_message
-from ...text.validation import whole_number
+from ...text.validation import number_within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,14 +51,25 @@ async def ask_embedder(
         raise _unusable(name, f"{type(answer).__name__} in place of Embedded", None)
     if not texts:
         return answer
+    tokens = _whole_tokens(answer.input_tokens)
+    if tokens is None and answer.input_tokens is not None:
+        raise _unusable(name, f"{answer.input_tokens!r} in place of a number of tokens", None)
     size = getattr(answer.vectors, "size", 0)
     is_small = isinstance(size, int) and size <= _FEW_NUMBERS
     read = partial(_unit_rows, answer.vectors, texts, in_part=in_part)
     try:
         vectors = read() if is_small else await compute(read)
     except ValueError as error:
-        raise _unusable(name, str(error), whole_number(answer.input_tokens)) from error
-    return Embedded(vectors, answer.input_tokens)
+        raise _unusable(name, str(error), tokens) from error
+    return Embedded(vectors, tokens)
+
+
+def _whole_tokens(given: Any) -> int | None:
+    """Return the tokens, which may be a number of NumPy's; None for what is no such number."""
+    if not isinstance(given, Real) or isinstance(given, bool):
+        return None
+    tokens = number_within(float(given), 0, sys.float_info.max)
+    return None if tokens is None else round(tokens)
 
 
 def _unit_rows(given: object, texts: Sequence[str], *, in_part: bool) -> Vectors:
@@ -92,6 +105,7 @@ def _unit_rows(given: object, texts: Sequence[str], *, in_part: bool) -> Vectors
 def _unusable(name: str, what: str, input_tokens: int | None) -> ModelError:
     return ModelError(
         f"The embedder {name} gave {what}. It has to return Embedded with `vectors`: a NumPy array"
-        " of float32, one row of length 1 for each text. Mend it or choose another one.",
+        " of float32, one row of length 1 for each text; and `input_tokens`: a number, or None."
+        " Mend it or choose another one.",
         input_tokens=input_tokens,
     )

@@ -41,6 +41,9 @@ class Giving(ScriptedEmbedder):
         (Embedded(np.full((2, 2), np.inf, np.float32)), "gave vectors that hold NaN or infinite"),
         (Embedded(np.full((2, 2), 1e300)), "gave vectors that hold NaN or infinite"),
         (Embedded(np.array([[1.0, 0.0], [0.0, 0.0]])), "a vector of zeros for a text with words"),
+        (Embedded(np.eye(2), "9"), "gave '9' in place of a number of tokens"),  # type: ignore[arg-type]
+        (Embedded(np.eye(2), -9), "gave -9 in place of a number of tokens"),
+        (Embedded(np.eye(2), float("nan")), "gave nan in place of"),  # type: ignore[arg-type]
     ],
 )  # fmt: skip
 async def test_an_answer_that_is_none_is_told(answer: Any, told: str) -> None:
@@ -56,6 +59,13 @@ async def test_the_tokens_of_an_unusable_answer_are_known() -> None:
     with pytest.raises(ModelError) as caught:
         await ask_embedder(Giving(Embedded(np.zeros((2, 0), np.float32), 7)), TEXTS)
     assert caught.value.input_tokens == 7
+
+
+@pytest.mark.parametrize(("given", "tokens"), [(np.int64(7), 7), (7.0, 7), (0, 0), (None, None)])
+async def test_tokens_are_a_plain_number(given: Any, tokens: int | None) -> None:
+    """Also where an embedder adds them up with NumPy."""
+    answer = await ask_embedder(Giving(Embedded(np.eye(2), given)), TEXTS)
+    assert (answer.input_tokens, type(answer.input_tokens)) == (tokens, type(tokens))
 
 
 @pytest.mark.parametrize("error", [ValueError("boom sk-abcdefghijklmnopqrstuv1234"), KeyError("x")])
