@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
@@ -15,13 +16,12 @@ from ..spending.plan_cache import named_model
 from .chat_reranker import ChatReranker
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...context import SearchContext
     from ...ports import JudgedPage, Listener, Reranker, Span
     from ..spending.account import Account
 
 _KIND: Final = "judgement"
+_MAX_USD: Final = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class CachedReranker:
         """Return the judgements, and how many of them were kept from before.
 
         The others are judged in one call; none is made where all are kept. Raises what the
-        reranker raises, ModelError for judgements of another number than the pages.
+        reranker raises, ModelError for what is no judgement of each page.
         """
         keys = [self._key(question, page) for page in pages]
         asked = [key for key in keys if key]
@@ -48,9 +48,8 @@ class CachedReranker:
             account.record_saved("chat", self.reranker.reranker_name)
             known = [kept[key] for key in keys]
             return Judgements(known, self.reranker.reranker_name, 0, 0), len(known)
-        made = await self.reranker.judge(question, [pages[place] for place in new])
-        if len(made.pages) != len(new):
-            raise ModelError(f"{made.model} gave {len(made.pages)} judgements for {len(new)} pages")
+        given: object = await self.reranker.judge(question, [pages[place] for place in new])
+        made = _read_judgements(given, len(new), self.reranker.reranker_name)
         fresh = {place: one for place, one in zip(new, made.pages, strict=True) if _is_valid(one)}
         told = {keys[place]: _plain(one) for place, one in fresh.items() if keys[place]}
         if told:
@@ -81,8 +80,28 @@ async def choose_reranker(
     return CachedReranker(judge, named_model(context) or ())
 
 
-def _is_valid(judgement: Judgement | None) -> TypeGuard[Judgement]:
-    return judgement is not None and number_within(judgement.relevance, 0, 1) is not None
+def _read_judgements(given: object, count: int, name: str) -> Judgements:
+    """Return what a reranker gave for so many pages. Raises ModelError for anything else."""
+    pages: object = given.pages if isinstance(given, Judgements) else None
+    if not isinstance(given, Judgements):
+        wrong = f"{type(given).__name__} in place of Judgements"
+    elif isinstance(pages, str) or not isinstance(pages, Sequence):
+        wrong = f"Judgements whose `pages` are {type(pages).__name__}"
+    elif len(pages) != count:
+        wrong = f"{len(pages)} judgements for {count} pages"
+    elif given.cost_usd is not None and number_within(given.cost_usd, 0, _MAX_USD) is None:
+        wrong = f"the cost {given.cost_usd!r} in place of dollars"
+    else:
+        return given
+    raise ModelError(
+        f"The reranker {name} gave {wrong}. It has to return Judgements with `pages`: one Judgement"
+        " or None for each page. Mend it or choose another one."
+    )
+
+
+def _is_valid(judgement: object) -> TypeGuard[Judgement]:
+    relevance = judgement.relevance if isinstance(judgement, Judgement) else None
+    return number_within(relevance, 0, 1) is not None
 
 
 def _plain(judgement: Judgement) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.judging_world import ASKED, ScriptedReranker, obedient_judge
@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 PAGES = [JudgedPage("one", "cancel", "https://a.example/1"), JudgedPage("two", "x", "u")]
 
 
-class ShortReranker:
-    """Forgets the last page."""
+class Giving:
+    """Returns what it is given."""
 
-    reranker_name = "short"
+    reranker_name = "mine"
 
-    async def judge(self, _: str, pages: Sequence[JudgedPage]) -> Judgements:
-        return Judgements([Judgement(1.0)] * (len(pages) - 1), "short")
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    async def judge(self, question: str, pages: Sequence[JudgedPage]) -> Any:
+        return self.answer
 
 
 async def judge_of(context: SearchContext) -> CachedReranker | None:
@@ -38,11 +41,33 @@ async def judge_of(context: SearchContext) -> CachedReranker | None:
         return await choose_reranker(context, account=account, span=span, listener=NULL_LISTENER)
 
 
-async def test_too_few_judgements_are_refused(tmp_path: Path) -> None:
-    """Nobody knows which page each of them is about."""
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (Judgements([Judgement(1.0)], "m"), "1 judgements for 2 pages"),
+        (None, "NoneType in place of Judgements"),
+        ([0.5, 0.5], "list in place of Judgements"),
+        (Judgements(None, "m"), "Judgements whose `pages` are NoneType"),  # type: ignore[arg-type]
+        (Judgements("no", "m"), "Judgements whose `pages` are str"),  # type: ignore[arg-type]
+        (Judgements([None, None], "m", cost_usd=-1), "the cost -1 in place of dollars"),
+        (Judgements([None, None], "m", cost_usd="1"), "the cost '1' in place of"),  # type: ignore[arg-type]
+    ],
+)
+async def test_what_judges_not_each_page_is_refused(tmp_path: Path, answer: Any, told: str) -> None:
+    """With the reranker's name and what is wanted: nobody knows what is judged."""
     context = SearchContext(settings=Settings(home=tmp_path))
-    with pytest.raises(ModelError, match="short gave 1 judgements for 2 pages"):
-        await CachedReranker(ShortReranker()).judge(ASKED, PAGES, Account(context, context.ids()))
+    judge = CachedReranker(Giving(answer))
+    with pytest.raises(ModelError, match=f"^The reranker mine gave {told}.*one Judgement or None"):
+        await judge.judge(ASKED, PAGES, Account(context, context.ids()))
+
+
+async def test_a_page_without_a_judgement_is_left_out(tmp_path: Path) -> None:
+    """A number alone is none, neither is one beyond 1."""
+    context = SearchContext(settings=Settings(home=tmp_path))
+    odd: list[Any] = [0.5, Judgement(2.0)]
+    judge = CachedReranker(Giving(Judgements(odd, "m")))
+    made, _ = await judge.judge(ASKED, PAGES, Account(context, context.ids()))
+    assert made.pages == [None, None]
 
 
 async def test_judgements_of_a_live_object_are_not_kept(tmp_path: Path) -> None:
