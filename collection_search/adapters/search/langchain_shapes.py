@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+from contextlib import suppress
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +26,8 @@ _DATE: Final = ("published_date", "publishedDate", "date", "published")
 _LISTS: Final = ("results", "organic", "organic_results", "web", "items", "data", "documents")
 _MAX_DEPTH: Final = 5
 _MAX_TEXT_CHARS: Final = 5_000_000
+_MAX_LITERAL_CHARS: Final = 500_000
+"""Of a value as Python writes it: to read it takes more time than JSON."""
 _MAX_SHOWN_CHARS: Final = 200
 """Of a text that is told in an error: some tools report their failures so."""
 _NOTHING: Final = re.compile(
@@ -104,21 +108,35 @@ def _of_list(answer: Sequence[Any], depth: int) -> Sequence[Any]:
 
 
 def _of_text(answer: str, depth: int) -> Sequence[Any]:
-    """Return the results in a text: as JSON, or as named fields."""
+    """Return the results in a text: as JSON, as Python writes values, or as named fields."""
     written = answer.strip()
     if not written or _NOTHING.fullmatch(written.rstrip(".!")):
         return []
-    if written[0] in "[{" and len(written) <= _MAX_TEXT_CHARS:
-        try:
-            value = json.loads(written)
-        except (ValueError, RecursionError):  # no JSON, or a number of thousands of digits
-            pass
-        else:
-            return _listed(value, depth + 1)
+    if written[0] in "[{" and (value := _value_of(written)) is not None:
+        return _listed(value, depth + 1)
     if entries := _entries(written):
         return entries
     said = excerpt(written, _MAX_SHOWN_CHARS)
     raise UnknownShapeError(f"a text in which no results can be told apart: {said}")
+
+
+def _value_of(written: str) -> Any:
+    """Return the value that a text is, None where it is none.
+
+    Several tools, such as that of Serper, give `str` of their results.
+
+    >>> _value_of('[{"title": "A"}]'), _value_of("[{'title': None}]"), _value_of("[see below]")
+    ([{'title': 'A'}], [{'title': None}], None)
+    """
+    if len(written) > _MAX_TEXT_CHARS:
+        return None
+    with suppress(ValueError, RecursionError):  # no JSON, or a number of thousands of digits
+        return json.loads(written)
+    if len(written) > _MAX_LITERAL_CHARS:
+        return None
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        return ast.literal_eval(written)
+    return None
 
 
 def _entries(written: str) -> list[dict[str, str]]:
