@@ -35,9 +35,9 @@ class LangChainSearch:
     """A LangChain search tool, or a retriever, with its own default arguments.
 
     A tool may return a list of results, an object with one, documents, an artifact, or any of
-    these as JSON or as Python writes it. A retriever's documents become results with their text.
-    The object's own setting limits their number; surplus ones are cut. By default `provider_name`
-    is the tool's name.
+    these as JSON or as Python writes it; objects may be dataclasses or pydantic's. A retriever's
+    documents become results with their text. The object's own setting limits their number; surplus
+    ones are cut. By default `provider_name` is the tool's name.
     """
 
     def __init__(self, tool_or_retriever: Any, *, provider_name: str | None = None) -> None:

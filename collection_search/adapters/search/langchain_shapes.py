@@ -6,8 +6,11 @@ import ast
 import json
 import re
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import BaseModel
 
 from ...contracts.options import utc_today
 from ...contracts.search import ProviderSearchResult, RawSearchResult
@@ -66,6 +69,7 @@ def _listed(answer: Any, depth: int) -> Sequence[Any]:
         raise UnknownShapeError("results that are nested too deeply")
     if hasattr(answer, "tool_call_id"):
         return _of_message(answer, depth)
+    answer = _untyped(answer)
     if isinstance(answer, str):
         return _of_text(answer, depth)
     if isinstance(answer, dict):
@@ -73,6 +77,15 @@ def _listed(answer: Any, depth: int) -> Sequence[Any]:
     if isinstance(answer, list | tuple):
         return _of_list(answer, depth)
     raise UnknownShapeError(f"{type(answer).__name__} instead of results")
+
+
+def _untyped(value: Any) -> Any:
+    """Return an object of a partner's own class, such as Exa's and Linkup's, with plain fields."""
+    if isinstance(value, BaseModel) and not hasattr(value, "page_content"):
+        return value.model_dump()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: getattr(value, one.name, None) for one in fields(value)}
+    return value
 
 
 def _of_message(message: Any, depth: int) -> Sequence[Any]:
@@ -100,11 +113,18 @@ def _of_object(answer: Mapping[str, Any], depth: int) -> Sequence[Any]:
 
 
 def _of_list(answer: Sequence[Any], depth: int) -> Sequence[Any]:
-    if answer and all(isinstance(each, dict) and each.get("type") == "text" for each in answer):
-        return _listed("\n".join(read_text(each.get("text")) for each in answer), depth + 1)
-    if all(isinstance(each, dict) or hasattr(each, "page_content") for each in answer):
-        return answer
+    if answer and all(map(_is_block, answer)):
+        return _listed("\n".join(each["text"] for each in answer), depth + 1)
+    rows = [_untyped(each) for each in answer]
+    if all(isinstance(each, dict) or hasattr(each, "page_content") for each in rows):
+        return rows
     raise UnknownShapeError("a list of something else than results")
+
+
+def _is_block(value: Any) -> bool:
+    """Return whether it is a block of a message's text; Linkup's results are of this type too."""
+    is_text = isinstance(value, dict) and value.get("type") == "text"
+    return is_text and isinstance(value.get("text"), str) and not _first(value, _URL)
 
 
 def _of_text(answer: str, depth: int) -> Sequence[Any]:

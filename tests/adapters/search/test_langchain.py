@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, StructuredTool, Tool, ToolException, tool
+from pydantic import BaseModel
 from support.loop_time import LoopTime
 
 from collection_search.adapters.search.langchain import LangChainSearch
@@ -70,6 +72,32 @@ class Retriever(BaseRetriever):
 
     def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
         return [] if "qzxv" in query else self.documents
+
+
+class LinkupResult(BaseModel):
+    type: str = "text"
+    name: str
+    url: str
+    content: str
+
+
+class LinkupResults(BaseModel):
+    results: list[LinkupResult]
+
+
+@dataclass
+class ExaResult:
+    url: str
+    id: str
+    title: str | None = None
+    text: str | None = None
+    published_date: str | None = None
+
+
+@dataclass
+class ExaResults:
+    results: list[ExaResult]
+    resolved_search_type: str | None = None
 
 
 def found(answer: Any, *, kind: type[Search] = Search) -> Any:
@@ -140,6 +168,27 @@ def test_a_row_is_mapped_by_the_names_that_are_common():
 def test_an_artifact_counts_first(answer):
     """What a model would read stands in for one that is missing or of another form."""
     assert [row.url for row in found(answer, kind=WithArtifact).results] == URLS
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ExaResults([ExaResult(URLS[0], "1", "A", "about a", "2026-03-03")]),
+        LinkupResults(results=[LinkupResult(name="A", url=URLS[0], content="about a")]),
+        [LinkupResult(name="A", url=URLS[0], content="about a")],
+        [{"type": "text", "name": "A", "url": URLS[0], "content": "about a"}],
+        {"results": [ExaResult(URLS[0], "1", "A", "about a")]},
+    ],
+)
+def test_objects_of_a_partners_own_class(answer):
+    """A dataclass such as Exa's, a model of pydantic such as Linkup's."""
+    (row,) = found(answer).results
+    assert (row.url, row.title, row.snippet) == (URLS[0], "A", "about a")
+
+
+@pytest.mark.parametrize("answer", [ExaResults([]), LinkupResults(results=[])])
+def test_such_an_object_without_results(answer):
+    assert list(found(answer).results) == []
 
 
 @pytest.mark.parametrize(
