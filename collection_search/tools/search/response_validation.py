@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ...contracts.error_codes import code_of_status
@@ -14,6 +14,8 @@ _FORM: Final = (
     "Its search has to return SearchAdapterResponse(results=[...], status_code=200) of"
     " collection_search.contracts.search, each result a dict with url, title and snippet."
 )
+_PARTS: Final = {"notices": Iterable, "applied": Mapping}
+"""Further parts of a response, which are empty by default."""
 _SUCCESS: Final = range(200, 300)
 _FIRST_FAILURE: Final = 400
 
@@ -29,6 +31,10 @@ def validate_response(answer: Any, *, provider: str) -> SearchAdapterResponse:
         raise _wrong_form(
             "a response without a list of results and a numeric status_code", provider
         )
+    for name, kind in _PARTS.items():
+        part: Any = getattr(answer, name)
+        if not isinstance(part, kind) or isinstance(part, str | bytes):
+            raise _wrong_form(f"a response whose `{name}` are {type(part).__name__}", provider)
     if status in _SUCCESS or (rows and status < _FIRST_FAILURE):
         return answer
     error = BY_CODE[code_of_status(status)]
