@@ -40,6 +40,9 @@ _MARK = re.compile(
     rf"|[(（]\s{{0,3}}{_WORD}{_NUMBERS}\s{{0,3}}[)）]",  # noqa: RUF001 - fullwidth brackets
     re.IGNORECASE,
 )
+_JOINT: Final = r"[ \t]{0,3}(?:[,;&/+]|(?:,[ \t]?)?(?:and|und)\b)[ \t]{0,3}"
+_MARKS = re.compile(rf"(?:{_MARK.pattern})(?:{_JOINT}(?:{_MARK.pattern}))+", re.IGNORECASE)
+"""Marks as a list, such as `[1], [2] and [3]`."""
 _NUMBER = re.compile(r"\d+|[\u2010-\u2015-]")
 _LINK = re.compile(
     r"(?P<image>!?)\[(?P<words>[^\]\[]{0,300}|\s?\[[^\]\[]{0,60}\]\s?)\]\((?P<target>[^()\s]{0,2000}(?:\([^()]{0,200}\)"
@@ -159,7 +162,7 @@ def mark(text: str, *, numbers: Collection[int], urls: Collection[str]) -> Marke
         part = _RAISED_NUMBER.sub(lambda one: f"[{one[0].translate(_DIGITS)}]", part)
         part = _LINK.sub(lambda link: _words(link, marked, allowed), part)
         part = _without_urls(_TAG.sub(_sup_or_nothing, part), marked, allowed)
-        part = _MARK.sub(lambda one: _valid(one, marked, numbers), part)
+        part = _MARK.sub(lambda one: _valid(one, marked, numbers), _joined(part))
         part = _WRAPPED.sub(lambda one: "".join(_CITED.findall(one[1])), part)
         part = _BRACKETED.sub(r"(\1)", _CITED_URL.sub(r"\1", part))
         return _GAP_BEFORE_STOP.sub("", _GAPS.sub(" ", _EMPTY.sub("", part)))
@@ -186,7 +189,7 @@ def keep_citations(text: str, numbers: Collection[int]) -> str:
         return text
 
     def once(part: str) -> str:
-        return _GAP_BEFORE_STOP.sub("", _GAPS.sub(" ", _MARK.sub(kept, part)))
+        return _GAP_BEFORE_STOP.sub("", _GAPS.sub(" ", _MARK.sub(kept, _joined(part))))
 
     def kept(one: re.Match[str]) -> str:
         return "".join(f"[{number}]" for number in _numbers(one[0]) if number in numbers)
@@ -294,6 +297,15 @@ def _ends(url: str) -> Iterator[int]:
     while end and url[end - 1] in _TRAILING:
         end -= 1
         yield end
+
+
+def _joined(text: str) -> str:
+    """Return the text without what stands between the marks of a list: it is of no use alone.
+
+    >>> _joined("Tea is hot [1], [2] and [3].")
+    'Tea is hot [1][2][3].'
+    """
+    return _MARKS.sub(lambda several: "".join(re.findall(_MARK, several[0])), text)
 
 
 def _valid(one: re.Match[str], marked: MarkedText, numbers: Collection[int]) -> str:

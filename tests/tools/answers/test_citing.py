@@ -256,6 +256,26 @@ def test_a_citation_is_for_what_stands_before_it(
 
 
 @pytest.mark.parametrize(
+    ("text", "shown"),
+    {
+        "Tea is hot [1], [2].": "Tea is hot. [1][2]",
+        "Tea is hot [1], [2], and [3].": "Tea is hot. [1][2][3]",
+        "Tea is hot [1]; [2] & [3]": "Tea is hot [1][2][3]",
+        "Tee ist heiß [1] und [2].": "Tee ist heiß. [1][2]",
+        "Tea is hot. [1], [2]": "Tea is hot. [1][2]",
+        "Tea is hot [1], [9].": "Tea is hot. [1]",
+        "Tea is hot [9] and [1].": "Tea is hot. [1]",
+        "Tea is hot [1], and milk is cold [2].": "Tea is hot, and milk is cold. [1][2]",
+        "| Tea [1] | Milk [2] |": "| Tea | Milk [1][2] |",
+        "- Tea [1],\n- Milk [2]": "- Tea, [1]\n- Milk [2]",
+    }.items(),
+)
+def test_nothing_is_left_of_what_joins_citations(text: str, shown: str) -> None:
+    """Comma and "and" go with a list of marks, and stay between words, cells and lines."""
+    assert cite(text, PASSAGES).text == shown
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Tea is hot ([1]).",

@@ -14,6 +14,7 @@ CODE = "Use `a[1]`:\n\n```python\nx = d[99]\n```"
     [
         ("Tea is hot [1]. Milk is not [2, 3].", "Tea is hot. Milk is not [2]."),
         ("Tea is hot. [1][2]", "Tea is hot. [2]"),
+        ("Tea is hot [1], [2] and [3].", "Tea is hot [2]."),
         ("Tea is hot (source 7).", "Tea is hot."),
         ("Tea is hot. [1]\n\nSources:\n\n- [1] Tea — https://a.org/", "Tea is hot."),
         (f"{CODE}\n\nSo. [1]", f"{CODE}\n\nSo."),
