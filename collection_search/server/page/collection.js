@@ -7,23 +7,40 @@ import { documentsView } from "./documents.js";
 import { el, fill, outside } from "./dom.js";
 import { bytes, when } from "./format.js";
 import { t } from "./i18n.js";
-import { heading, load, facts } from "./widgets.js";
+import { emptyUntilSearch, facts, heading, load } from "./widgets.js";
 
 const PARTS = { "": askPanel, coverage: coverageView, documents: documentsView };
 
 export function show(main, { id, part = "", query }, signal) {
   return load(main, async () => {
-    const info = await api.get(["collections", id], {}, signal);
+    const info = await find(id, signal);
+    if (!info) return missing(id);
     const place = el("div", { class: "part" });
     fill(place, PARTS[part](info, { query, signal }));
     return [head(info), parts(info, part), place];
   }, signal);
 }
 
-function head(info) {
+/** Return a collection, or null where there is none: a run names its own before a page is stored. */
+function find(name, signal) {
+  return api.get(["collections", name], {}, signal).catch((error) => {
+    if (error.status === 404) return null;
+    throw error;
+  });
+}
+
+function missing(name) {
+  return [title(name), emptyUntilSearch(t("collection.missing"), t("collection.missingHint"))];
+}
+
+function title(name, ...more) {
   return el("header", { class: "view-head" },
     el("p", { class: "eyebrow" }, el("a", { href: "#/collections" }, t("collection.back"))),
-    heading(outside(info.name)),
+    heading(outside(name)), more);
+}
+
+function head(info) {
+  return title(info.name,
     facts([
       [t("collection.documents"), el("span", { dataset: { figure: "documents" } }, t("count.documents", { n: info.documents }))],
       [t("collection.size"), info.bytes ? bytes(info.bytes) : t("count.chunks", { n: info.chunks })],

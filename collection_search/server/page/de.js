@@ -167,6 +167,7 @@ export const de = {
   "collections.words": "nach Wörtern", "collections.updated": "geändert",
   "collection.back": "Alle Sammlungen", "collection.parts": "Teile der Sammlung",
   "collection.part.ask": "Fragen", "collection.part.coverage": "Abdeckung", "collection.part.documents": "Dokumente",
+  "collection.missing": "Diese Sammlung gibt es nicht", "collection.missingHint": "Sie entsteht mit der ersten gespeicherten Seite. Suchen Sie im Web und behalten Sie gute Seiten.",
   "collection.documents": "Gespeichert", "collection.size": "Größe", "collection.searchedBy": "Durchsucht",
   "collection.updated": "Geändert", "collection.pending": "Ausstehend", "collection.failed": "Fehlgeschlagen",
   "answer.question": "Diese Sammlung befragen", "answer.example": "Was möchten Sie wissen?",

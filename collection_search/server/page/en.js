@@ -167,6 +167,7 @@ export const en = {
   "collections.words": "by words", "collections.updated": "updated",
   "collection.back": "All collections", "collection.parts": "Parts of the collection",
   "collection.part.ask": "Ask", "collection.part.coverage": "Coverage", "collection.part.documents": "Documents",
+  "collection.missing": "There is no such collection", "collection.missingHint": "It begins with its first stored page. Search the web and keep the good pages.",
   "collection.documents": "Stored", "collection.size": "Size", "collection.searchedBy": "Searched",
   "collection.updated": "Updated", "collection.pending": "Pending", "collection.failed": "Failed",
   "answer.question": "Ask this collection", "answer.example": "What do you want to know?",
