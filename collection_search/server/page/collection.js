@@ -9,15 +9,21 @@ import { bytes, when } from "./format.js";
 import { t } from "./i18n.js";
 import { emptyUntilSearch, facts, heading, load } from "./widgets.js";
 
+// Each gets the collection, and calls `changed` after what alters its figures.
 const PARTS = { "": askPanel, coverage: coverageView, documents: documentsView };
 
 export function show(main, { id, part = "", query }, signal) {
   return load(main, async () => {
     const info = await find(id, signal);
     if (!info) return missing(id);
+    const top = el("div", {}, head(info));
+    const changed = async () => {
+      const now = await find(id, signal).catch(() => null);
+      if (now && !signal.aborted) fill(top, head(Object.assign(info, now)));
+    };
     const place = el("div", { class: "part" });
-    fill(place, PARTS[part](info, { query, signal }));
-    return [head(info), parts(info, part), place];
+    fill(place, PARTS[part](info, { query, signal, changed }));
+    return [top, parts(info, part), place];
   }, signal);
 }
 

@@ -10,15 +10,15 @@ import { ask, badge, button, emptyUntilSearch, errorBox, facts, load, notice, to
 const LOOK_MS = 2000;
 
 /** Return the dashboard. */
-export function coverageView(info, { signal }) {
+export function coverageView(info, { signal, changed }) {
   const place = el("div", {});
   const told = el("div", { "aria-live": "polite" });
   const again = () => load(place, () => dashboard(info, { told, again, signal }), signal);
   again();
-  return el("div", {}, upkeep(info, { told, again, signal }), told, place);
+  return el("div", {}, upkeep(info, { told, again, changed, signal }), told, place);
 }
 
-function upkeep(info, { told, again, signal }) {
+function upkeep(info, { told, again, changed, signal }) {
   const guarded = (work) => async () => {
     fill(told);
     try {
@@ -29,7 +29,7 @@ function upkeep(info, { told, again, signal }) {
   };
   const refresh = guarded(async () => {
     fill(told, refreshed(await refreshing(info, told, signal)));
-    await again();
+    await Promise.all([again(), changed()]);
   });
   return el("p", { class: "row" },
     may("reviewer") && button(t("coverage.refresh"), refresh, { id: "refresh" }),

@@ -11,7 +11,7 @@ const LIMIT = 50;
 const SEARCH_AFTER_MS = 300;
 
 /** Return the list with its search field. */
-export function documentsView(info, { signal }) {
+export function documentsView(info, { signal, changed }) {
   const place = el("div", {});
   const search = el("input", {
     type: "search", id: "document-search", "aria-label": t("documents.search"),
@@ -19,7 +19,7 @@ export function documentsView(info, { signal }) {
   });
   const problem = el("div", {});
   let timer = null;
-  const go = (offset) => load(place, () => page(info, { search, offset, go, problem, signal }), signal);
+  const go = (offset) => load(place, () => page(info, { search, offset, go, problem, changed, signal }), signal);
   search.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(() => go(0), SEARCH_AFTER_MS);
@@ -28,7 +28,7 @@ export function documentsView(info, { signal }) {
   return el("div", {}, el("p", {}, search), problem, place);
 }
 
-async function page(info, { search, offset, go, problem, signal }) {
+async function page(info, { search, offset, go, problem, changed, signal }) {
   const wanted = search.value.trim();
   const found = await api.get(["collections", info.name, "documents"],
     { offset, limit: LIMIT, search: wanted }, signal);
@@ -46,7 +46,7 @@ async function page(info, { search, offset, go, problem, signal }) {
     try {
       await api.delete(["collections", info.name, "documents"], { urls: [one.url] });
       toast(t("deleted"));
-      await go(offset);
+      await Promise.all([go(offset), changed()]);
     } catch (error) {
       fill(problem, errorBox(error));
     }
