@@ -8,6 +8,7 @@ import { empty, heading, load } from "./widgets.js";
 
 const BY = ["day", "run", "name"];
 const DAYS = [7, 30, 90, 365];
+const MOST_RUNS = 500;
 
 export function show(main, _, signal) {
   const place = el("div", {});
@@ -15,8 +16,13 @@ export function show(main, _, signal) {
     el("option", { value: each }, t(`costs.by.${each}`))));
   const days = el("select", { id: "costs-days" }, DAYS.map((each) =>
     el("option", { value: each, selected: each === 30 }, t("costs.lastDays", { n: each }))));
-  const go = () => load(place, async () =>
-    table(await api.get(["costs"], { by: by.value, days: days.value }, signal), by.value), signal);
+  const go = () => load(place, async () => {
+    const group = by.value;
+    const [found, kept] = await Promise.all([
+      api.get(["costs"], { by: group, days: days.value }, signal),
+      group === "run" ? keptRuns(signal) : null]);
+    return table(found, group, kept);
+  }, signal);
   by.addEventListener("change", go);
   days.addEventListener("change", go);
   fill(main, el("header", { class: "view-head" }, heading(t("costs.title")),
@@ -28,7 +34,13 @@ export function show(main, _, signal) {
   return go();
 }
 
-function table(found, by) {
+/** Return the ids of the runs that can be shown: those of commands and programs cost, too. */
+async function keptRuns(signal) {
+  const { runs } = await api.get(["runs"], { limit: MOST_RUNS }, signal);
+  return new Set(runs.map((run) => run.run_id));
+}
+
+function table(found, by, kept) {
   if (!found.rows.length) return empty(t("costs.none"), t("costs.noneHint"));
   const most = Math.max(...found.rows.map((row) => row.cost_usd ?? 0), 0);
   return el("div", { class: "card scroll" }, el("table", { id: "costs" },
@@ -37,8 +49,7 @@ function table(found, by) {
       el("th", { scope: "col" }, t(`costs.by.${by}`)), el("th", { scope: "col", class: "num" }, t("costs.calls")),
       el("th", { scope: "col", class: "num" }, t("costs.amount")), el("td", { class: "wide" }))),
     el("tbody", {}, found.rows.map((row) => el("tr", {},
-      el("th", { scope: "row" }, by === "run"
-        ? el("a", { href: `#/runs/${encodeURIComponent(row.key)}` }, outside(row.question ?? row.key)) : outside(row.key)),
+      el("th", { scope: "row" }, name(row, kept)),
       el("td", { class: "num" }, number(row.calls ?? 0)),
       el("td", { class: "num" }, usdOf(row.cost_usd, row.complete)),
       el("td", { class: "wide" }, bar(row.cost_usd ?? 0, most))))),
@@ -46,6 +57,12 @@ function table(found, by) {
       el("th", { scope: "row", colspan: 2 }, t("costs.total")),
       el("td", { class: "num" }, usdOf(found.total_usd, found.complete)), el("td", { class: "wide" })))),
     !found.complete && el("p", { class: "quiet" }, t("costs.incomplete", { usd: usd(found.total_usd) })));
+}
+
+function name(row, kept) {
+  const shown = outside(row.question ?? row.key);
+  return kept?.has(row.key)
+    ? el("a", { href: `#/runs/${encodeURIComponent(row.key)}` }, shown) : shown;
 }
 
 function bar(value, most) {
