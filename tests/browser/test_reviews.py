@@ -130,6 +130,22 @@ def test_an_approval_tells_candidates_and_added_pages_apart(
     assert (decision["approved_urls"], decision["added_urls"]) == (urls, [world_page])
 
 
+@pytest.mark.parametrize("joint", [" ", ", ", ","])
+def test_two_addresses_in_a_line_are_told_before_the_decision(
+    review: Page, world_page: str, joint: str
+) -> None:
+    """They would be the address of no page, and a decision cannot be taken back."""
+    both = f"{world_page}{joint}{world_page}"
+    review.locator("details.more summary").click()
+    review.locator("#added-urls").fill(f"{world_page}\n{both}")
+    review.locator("#approve").click()
+    expect(review.locator("#added-urls-error")).to_contain_text(f"no web address: {both}")
+    expect(review.locator("dialog")).to_have_count(0)
+    review.locator("#added-urls").fill(f"{world_page}\n{world_page}?from=https://a.example")
+    review.locator("#approve").click()
+    expect(review.locator("dialog p").first).to_contain_text("2 pages that you added")
+
+
 def test_a_decided_review_shows_its_decision(
     host: Host, open_page: Callable[..., Page], world_page: str, api: PageApi, gate: str
 ) -> None:

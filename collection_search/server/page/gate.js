@@ -13,6 +13,7 @@ import { may } from "./session.js";
 import { badge, button, errorBox, field, fieldError, heading, load, notice } from "./widgets.js";
 
 const MAX_ADDED = 50;
+const SEVERAL = /\s|[,;]https?:/i; // two addresses in a line would be the one of no page
 
 export function show(main, { id }, signal) {
   return load(main, async () => view(await api.get(["gates", id], {}, signal), signal), signal);
@@ -97,7 +98,7 @@ function readPages(gate, list, input) {
 
 /** Return whether these addresses may be added; the field tells which one is wrong. */
 function checkAdded(input, urls) {
-  const wrong = urls.find((url) => !webAddress(url));
+  const wrong = urls.find((url) => SEVERAL.test(url) || !webAddress(url));
   if (!wrong && urls.length <= MAX_ADDED) return true;
   fieldError(input.id, wrong ? t("gate.badUrl", { url: wrong }) : t("gate.addHint", { n: MAX_ADDED }));
   input.focus();
