@@ -108,6 +108,19 @@ def test_a_token_lets_in_until_it_is_given_back(
     assert page.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}])") == "[{},{}]"
 
 
+@pytest.mark.parametrize(
+    "given", ["cs_wrong", "cs_\u200bwrong", "cs_“wrong”", "kürzel", "two words"]
+)
+def test_a_wrong_token_is_told_as_that(
+    guarded: Guarded, open_page: Callable[..., Page], given: str
+) -> None:
+    """One with characters that cannot be sent, too: the server is there."""
+    page = open_page(guarded.host)
+    sign_in(page, given)
+    expect(page.locator("#sign-in [role=alert]")).to_contain_text("does not accept this token")
+    expect(page.locator("#token")).to_be_focused()
+
+
 def test_a_late_answer_does_not_cover_the_sign_in(
     guarded: Guarded, open_page: Callable[..., Page]
 ) -> None:

@@ -1,5 +1,6 @@
 /** The form of the token, shown when the server asks for one. */
 
+import { ApiError } from "./api.js";
 import { el, fill } from "./dom.js";
 import { t } from "./i18n.js";
 import { identify } from "./session.js";
@@ -28,9 +29,12 @@ export function showSignIn(main, done) {
   input.focus();
 }
 
+const SENDABLE = /^[\x21-\x7e]+$/; // a header has no other characters: nothing would be sent
+
 async function attempt(given, problem, input, done) {
-  setToken(given);
   try {
+    if (!SENDABLE.test(given)) throw new ApiError(401);
+    setToken(given);
     await identify();
   } catch (error) {
     setToken(null);
