@@ -146,6 +146,27 @@ def test_two_addresses_in_a_line_are_told_before_the_decision(
     expect(review.locator("dialog p").first).to_contain_text("2 pages that you added")
 
 
+def test_what_was_chosen_stays_while_other_views_are_shown(
+    review: Page, world_page: str, gate: str
+) -> None:
+    """Ticks, further pages and the comment; over a change of the language, too."""
+    review.locator("#select-none").click()
+    tick(review, 2)
+    review.locator("details.more summary").click()
+    review.locator("#added-urls").fill(world_page)
+    review.locator("#gate-comment").fill("The vendor's only")
+    review.locator("#language").select_option("de")
+    expect(review.locator("#approve")).to_have_text("3 Seiten freigeben")
+    review.locator("nav.views a[href='#/collections']").click()
+    expect(review.locator("#collections, main .empty").first).to_be_visible()
+    review.go_back()
+    results(review)
+    expect(ticked(review)).to_have_count(2)
+    expect(review.locator("#gate-comment")).to_have_value("The vendor's only")
+    expect(review.locator("#gate-comment")).to_be_visible()
+    expect(review.locator("#added-urls")).to_have_value(world_page)
+
+
 def test_a_decided_review_shows_its_decision(
     host: Host, open_page: Callable[..., Page], world_page: str, api: PageApi, gate: str
 ) -> None:

@@ -144,10 +144,13 @@ def test_a_late_answer_does_not_cover_the_sign_in(
 def test_the_next_user_sees_nothing_of_the_last(
     guarded: Guarded, open_page: Callable[..., Page], collection: str
 ) -> None:
-    """Neither what was typed nor the collection that was used last."""
+    """Neither what was typed, in reviews too, nor the collection that was used last."""
     page = open_page(guarded.host)
     sign_in(page, guarded.tokens["reviewer"])
     ask(page, HERONS, collection, provider="searxng")
+    page.goto(f"{guarded.host.page}#/reviews/{guarded.gate}")
+    page.locator("details.more summary").click()
+    page.locator("#gate-comment").fill("Mine")
     page.locator("nav.views a[href='#/ask']").click()
     page.locator("#question").fill("Something that is nobody else's business?")
     page.locator("#sign-out").click()
@@ -155,6 +158,8 @@ def test_the_next_user_sees_nothing_of_the_last(
     expect(page.locator("#who")).to_contain_text("eve")
     expect(page.locator("#question")).to_have_value("")
     assert page.evaluate("JSON.stringify({...localStorage})") == "{}"
+    page.goto(f"{guarded.host.page}#/reviews/{guarded.gate}")
+    expect(page.locator("#gate-comment")).to_have_value("")
 
 
 def test_a_viewer_sees_no_deeds(guarded: Guarded, open_page: Callable[..., Page]) -> None:

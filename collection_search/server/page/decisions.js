@@ -2,6 +2,7 @@
 
 import { api } from "./api.js";
 import { t } from "./i18n.js";
+import { reviewDrafts } from "./session.js";
 import { ask, toast } from "./widgets.js";
 
 /** Approve these pages after a confirmation. `signal` ends with the view. Raises ApiError. */
@@ -44,6 +45,7 @@ export async function reject(gate, typed, signal) {
 
 async function send(gate, signal, decision) {
   const answer = await api.post(["gates", gate.gate_id, "decision"], decision);
+  reviewDrafts.delete(gate.gate_id);
   toast(t("gate.decided"));
   dispatchEvent(new Event("gates-changed"));
   if (signal.aborted) return;

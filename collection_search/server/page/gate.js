@@ -9,7 +9,7 @@ import { deadline } from "./gates.js";
 import { t } from "./i18n.js";
 import { reasonAgainst } from "./refusals.js";
 import { ResultList } from "./results.js";
-import { may } from "./session.js";
+import { may, reviewDrafts } from "./session.js";
 import { badge, button, errorBox, field, fieldError, heading, load, notice } from "./widgets.js";
 
 const MAX_ADDED = 50;
@@ -24,8 +24,9 @@ function view(gate, signal) {
   const canTick = open && may("reviewer");
   const good = (each) => each.embedding_rank_score >= gate.threshold && !reasonAgainst(each);
   const bar = canTick && decisionBar(gate, () => list, { good, signal });
+  const left = reviewDrafts.get(gate.gate_id);
   const list = new ResultList(gate.candidates, {
-    canTick, isTicked: good, threshold: gate.threshold, changed: () => bar && bar.update(),
+    canTick, isTicked: left ? (each) => left.chosen.includes(each.url) : good, threshold: gate.threshold, changed: () => bar && bar.changed(),
   });
   if (bar) bar.update();
   return el("article", { class: "review", dataset: { gate: gate.gate_id } },
@@ -45,8 +46,13 @@ function view(gate, signal) {
 function decisionBar(gate, list, { good, signal }) {
   const problem = el("div", {});
   const count = el("span", { class: "count", "aria-live": "polite" });
-  const added = el("textarea", { id: "added-urls", rows: 2, placeholder: "https://…", spellcheck: "false" });
-  const comment = el("textarea", { id: "gate-comment", rows: 2, maxlength: 2000, dir: "auto" });
+  const left = reviewDrafts.get(gate.gate_id) ?? { added: "", comment: "" };
+  const added = el("textarea", {
+    id: "added-urls", rows: 2, placeholder: "https://…", spellcheck: "false", ".value": left.added,
+  });
+  const comment = el("textarea", {
+    id: "gate-comment", rows: 2, maxlength: 2000, dir: "auto", ".value": left.comment,
+  });
   const guarded = (work) => async () => {
     fill(problem);
     try {
@@ -69,7 +75,7 @@ function decisionBar(gate, list, { good, signal }) {
     el("div", { class: "row" }, approve,
       button(t("gate.reject"), guarded(() => reject(gate, comment.value, signal)),
         { id: "reject", class: "danger" })),
-    el("details", { class: "more whole" }, el("summary", {}, t("gate.more")),
+    el("details", { class: "more whole", open: Boolean(left.added || left.comment) }, el("summary", {}, t("gate.more")),
       el("div", { class: "grid" },
         field(t("gate.add"), added, { hint: t("gate.addHint", { n: MAX_ADDED }) }),
         field(t("gate.comment"), comment, { hint: t("gate.commentHint") }))),
@@ -81,8 +87,13 @@ function decisionBar(gate, list, { good, signal }) {
     approve.textContent = t("gate.approve", { n });
     approve.disabled = n === 0;
   };
-  added.addEventListener("input", update);
-  return { element, update };
+  const changed = () => {
+    update();
+    reviewDrafts.set(gate.gate_id,
+      { chosen: list().chosen, added: added.value, comment: comment.value });
+  };
+  for (const input of [added, comment]) input.addEventListener("input", changed);
+  return { element, update, changed };
 }
 
 /** Return the approved candidates and the further pages; the address of a candidate is approved. */

@@ -10,6 +10,9 @@ let options = null;
 /** What was typed into the form of a question, while other views are shown. */
 export const draft = new Map();
 
+/** What was ticked and typed in open reviews, by the gate's id, while other views are shown. */
+export const reviewDrafts = new Map();
+
 /** Ask the server who calls. Raises ApiError. */
 export async function identify() {
   me = await api.get(["me"]);
@@ -26,6 +29,7 @@ export function forget() {
   me = null;
   options = null;
   draft.clear();
+  reviewDrafts.clear();
   remember("collection", null);
 }
 
