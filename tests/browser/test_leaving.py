@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
-from support.page_steps import HERONS
+from support.page_steps import HERONS, ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 RUNS = "**/app/api/runs"
+SHOW = """
+state => {
+  Object.defineProperty(document, "visibilityState", { value: state, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}
+"""
 FROM_SEARXNG = {"context": {"provider": "searxng"}}
 
 
@@ -56,6 +62,21 @@ def test_a_run_that_starts_late_does_not_take_the_page_away(page: Page, collecti
     assert page.url.endswith("#/settings")
     page.locator("nav.views a[href='#/ask']").click()
     expect(page.locator(".past li").first).to_contain_text(HERONS)
+
+
+def test_a_tab_out_of_sight_gives_its_connection_back(
+    page: Page, api: PageApi, collection: str
+) -> None:
+    """A browser has six for all its tabs; what came meanwhile is there when the tab is shown."""
+    waiting = ask(page, HERONS, collection, provider="searxng", review=True)
+    expect(page.locator("#run-state .badge.warn")).to_be_visible()
+    with page.expect_event("requestfailed", lambda one: one.url.endswith("/events")):
+        page.evaluate(SHOW, "hidden")
+    gate = api.get(f"/runs/{waiting}")["gate_id"]
+    api.post(f"/gates/{gate}/decision", status="rejected")
+    expect(page.locator(".notice.warn", has_text="connection")).to_have_count(0)
+    page.evaluate(SHOW, "visible")
+    expect(page.locator("#outcome[data-outcome=review_rejected]")).to_be_visible()
 
 
 def test_a_question_goes_with_its_view(page: Page, api: PageApi, collection: str) -> None:

@@ -5,12 +5,14 @@ import { ApiError, address, send } from "./api.js";
 const SILENCE_MS = 45_000; // three times the server's comment lines that keep it alive
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
+const UNSEEN_MS = 5_000; // a browser has six connections to a server: tabs out of sight give theirs back
 
 /**
  * Follow a stream until its event `end`, and return that event's data.
  *
  * `onEvent(type, data)` gets each event once; `onState` gets "open" and "lost". A refusal (4xx)
- * raises ApiError, everything else is tried again, later each time: an event `error` too.
+ * raises ApiError, everything else is tried again, later each time: an event `error` too. Nothing is
+ * followed while the tab is out of sight; what came meanwhile is told when it is shown again.
  */
 export async function follow(parts, { onEvent, onState = () => {}, signal }) {
   let last = null;
@@ -29,6 +31,10 @@ export async function follow(parts, { onEvent, onState = () => {}, signal }) {
       const refused = error instanceof ApiError && error.status >= 400 && error.status < 500;
       if (refused && error.status !== 429 && error.status !== 408) throw error;
     }
+    if (isUnseen()) {
+      await seen(signal);
+      continue;
+    }
     onState("lost");
     failures += 1;
     const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1));
@@ -41,6 +47,13 @@ async function* connection(parts, last, signal, opened) {
   const both = AbortSignal.any([signal, silence.signal]);
   const lost = () => silence.abort();
   let alarm = setTimeout(lost, SILENCE_MS);
+  let unseen = null;
+  const look = () => {
+    clearTimeout(unseen);
+    if (isUnseen()) unseen = setTimeout(lost, UNSEEN_MS);
+  };
+  look();
+  document.addEventListener("visibilitychange", look);
   addEventListener("offline", lost); // an open response says nothing of a network that is gone
   try {
     const response = await send("GET", address(parts), {
@@ -61,8 +74,30 @@ async function* connection(parts, last, signal, opened) {
     }
   } finally {
     clearTimeout(alarm);
+    clearTimeout(unseen);
+    document.removeEventListener("visibilitychange", look);
     removeEventListener("offline", lost);
     silence.abort();
+  }
+}
+
+function isUnseen() {
+  return document.visibilityState === "hidden";
+}
+
+/** Wait until the tab is shown. */
+async function seen(signal) {
+  const waiting = new AbortController();
+  const until = { signal: waiting.signal };
+  try {
+    await new Promise((resolve, reject) => {
+      document.addEventListener("visibilitychange", () => isUnseen() || resolve(), until);
+      signal.addEventListener("abort", () => reject(signal.reason), until);
+      if (signal.aborted) reject(signal.reason);
+      else if (!isUnseen()) resolve();
+    });
+  } finally {
+    waiting.abort();
   }
 }
 
