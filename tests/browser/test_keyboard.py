@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
-from support.page_steps import AT_A_RUN, HERONS, results, stored
+from support.page_steps import AT_A_RUN, HERONS, HOSTILE_QUESTION, ask, results, stored, tick
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -52,6 +52,18 @@ def test_asking_ticking_and_crawling(page: Page, collection: str, api: PageApi) 
     page.keyboard.press("Enter")
     expect(stored(page)).to_have_count(2)
     assert len(api.documents(collection)) == 2
+
+
+def test_the_focus_stays_at_pages_that_are_tried_again(page: Page, collection: str) -> None:
+    """The button goes with the list that it is in."""
+    ask(page, HOSTILE_QUESTION, collection, provider="searxng")
+    tick(page, 1)
+    page.locator("#crawl-selected").click()
+    expect(page.locator("#ticket button")).to_be_visible()
+    tab_to(page, "#ticket button")
+    page.keyboard.press("Enter")
+    expect(page.locator("#toasts .toast")).to_contain_text("tried again")
+    expect(page.locator("#ticket h2")).to_be_focused()
 
 
 def test_the_focus_follows_the_view(page: Page, host: Host) -> None:

@@ -27,7 +27,9 @@ async function watch(ticketId, body, { signal, done }) {
   const view = new TicketView(() => retry(ticketId, body, { signal, done }));
   try {
     view.draw(await api.get(["tickets", ticketId], {}, signal));
+    const held = body.contains(document.activeElement); // by the button that asked for this
     fill(body, view.element);
+    if (held) body.parentElement.querySelector("h2").focus({ preventScroll: true });
     if (view.isDone) return done(); // it may be done since the results were read
     const last = await follow(["tickets", ticketId, "events"], {
       signal, onEvent: (_, status) => view.draw(status),
