@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -15,7 +16,7 @@ from collection_search.testing import OpenAIServer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
     from support.page_hosts import Host
     from support.page_world import PageWorld
 
@@ -80,6 +81,42 @@ def test_hundreds_of_gates(large_host: Host, open_page: Callable[..., Page]) -> 
     expect(page.locator(".pager button").last).to_be_disabled()
     rows.last.locator("h2 a").click()
     assert results(page).count() == 5
+
+
+def test_a_list_that_became_shorter(large_host: Host, open_page: Callable[..., Page]) -> None:
+    """An address beyond its end shows the last page, not an empty one."""
+    page = open_page(large_host, f"#/reviews?offset={GATES + ROWS}")
+    expect(page.locator("#gates > li")).to_have_count(ROWS)
+    expect(page.locator(".pager")).to_contain_text(f"{GATES} of {GATES}")
+
+
+def test_the_only_document_of_a_page_is_deleted(
+    large_host: Host, open_page: Callable[..., Page]
+) -> None:
+    """The page before it is shown: there is no other way to it."""
+    page = open_page(large_host)
+    left = list(range(ROWS + 1))
+
+    def answer(route: Route) -> None:
+        if route.request.method == "DELETE":
+            left.pop()
+            route.fulfill(status=204)
+            return
+        first = int(parse_qs(urlsplit(route.request.url).query)["offset"][0])
+        shown = [
+            {"url": f"https://a.example/{n}", "title": f"Page {n}", "chunks": 1}
+            for n in left[first : first + ROWS]
+        ]
+        route.fulfill(json={"total": len(left), "documents": shown})
+
+    page.route(f"**/collections/{LARGE}/documents*", answer)
+    page.goto(f"{large_host.page}#/collections/{LARGE}/documents")
+    rows = page.locator("#documents > li")
+    page.locator(".pager button").last.click()
+    expect(rows).to_have_count(1)
+    rows.first.locator("button").click()
+    page.locator("dialog button[value=yes]").click()
+    expect(rows).to_have_count(ROWS)
 
 
 def test_as_many_results_as_a_run_gives(

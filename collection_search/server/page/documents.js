@@ -5,7 +5,7 @@ import { el, fill, outside, webLink } from "./dom.js";
 import { number, when } from "./format.js";
 import { t } from "./i18n.js";
 import { may } from "./session.js";
-import { ask, badge, button, empty, emptyUntilSearch, errorBox, load, pager, toast } from "./widgets.js";
+import { ask, badge, button, empty, emptyUntilSearch, errorBox, load, pager, toast, withinList } from "./widgets.js";
 
 const LIMIT = 50;
 const SEARCH_AFTER_MS = 300;
@@ -28,7 +28,8 @@ export function documentsView(info, { signal, changed }) {
   return el("div", {}, el("p", {}, search), problem, place);
 }
 
-async function page(info, { search, offset, go, problem, changed, signal }) {
+async function page(info, place) {
+  const { search, offset, go, problem, changed, signal } = place;
   const wanted = search.value.trim();
   const found = await api.get(["collections", info.name, "documents"],
     { offset, limit: LIMIT, search: wanted }, signal);
@@ -36,6 +37,8 @@ async function page(info, { search, offset, go, problem, changed, signal }) {
     return wanted ? empty(t("documents.noMatch"), t("documents.noMatchHint"))
       : emptyUntilSearch(t("documents.none"), t("documents.noneHint"));
   }
+  const within = withinList(offset, { total: found.total, limit: LIMIT });
+  if (within !== offset) return page(info, { ...place, offset: within });
   const remove = async (one) => {
     const sure = await ask({
       title: t("documents.deleteSure"), text: outside(one.title || one.url),

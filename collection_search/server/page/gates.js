@@ -8,7 +8,7 @@ import { showWaiting } from "./header.js";
 import { t } from "./i18n.js";
 import { reasonAgainst } from "./refusals.js";
 import { may } from "./session.js";
-import { badge, button, emptyUntilSearch, errorBox, heading, load, pager } from "./widgets.js";
+import { badge, button, emptyUntilSearch, errorBox, heading, load, pager, withinList } from "./widgets.js";
 
 const LIMIT = 50;
 
@@ -16,18 +16,21 @@ export function show(main, { query }, signal) {
   const place = el("div", { id: "gates-place" });
   fill(main, el("header", { class: "view-head" }, heading(t("gates.title")),
     el("p", { class: "lead" }, t(may("reviewer") ? "gates.lead" : "gates.leadToRead"))), place);
-  const go = (offset) => load(place, async () => {
+  const page = async (offset) => {
     const found = await api.get(["gates"], { offset, limit: LIMIT }, signal);
     showWaiting(found.total);
     if (!found.total) {
       return emptyUntilSearch(t("gates.none"), t("gates.noneHint"));
     }
+    const within = withinList(offset, { total: found.total, limit: LIMIT });
+    if (within !== offset) return page(within);
     return [
       el("p", { class: "quiet", role: "status" }, t("gates.count", { n: found.total })),
       el("ul", { id: "gates", class: "gates" }, found.gates.map((gate) => gateRow(gate, signal))),
       pager({ total: found.total, offset, limit: LIMIT, go }),
     ];
-  }, signal);
+  };
+  const go = (offset) => load(place, () => page(offset), signal);
   return go(Number(query.get("offset")) || 0);
 }
 

@@ -133,6 +133,11 @@ export function ask({ title, text, yes, danger = false, comment = null }) {
   }));
 }
 
+/** Return the offset, or that of the last page of a list where the list has become too short for it. */
+export function withinList(offset, { total, limit }) {
+  return Math.min(offset, Math.max(0, Math.floor((total - 1) / limit) * limit));
+}
+
 /** Return buttons for the pages of a list, or nothing where one page is enough. */
 export function pager({ total, offset, limit, go }) {
   if (total <= limit) return null;
