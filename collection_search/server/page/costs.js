@@ -8,7 +8,7 @@ import { empty, heading, load } from "./widgets.js";
 
 const BY = ["day", "run", "name"];
 const DAYS = [7, 30, 90, 365];
-const MOST_RUNS = 500;
+const MAX_RUNS = 500;
 
 export function show(main, _, signal) {
   const place = el("div", {});
@@ -36,7 +36,7 @@ export function show(main, _, signal) {
 
 /** Return the ids of the runs that can be shown: those of commands and programs cost, too. */
 async function keptRuns(signal) {
-  const { runs } = await api.get(["runs"], { limit: MOST_RUNS }, signal);
+  const { runs } = await api.get(["runs"], { limit: MAX_RUNS }, signal);
   return new Set(runs.map((run) => run.run_id));
 }
 

@@ -5,7 +5,7 @@ import { append, el, fill, freshId, visible } from "./dom.js";
 import { t } from "./i18n.js";
 import { may } from "./session.js";
 
-const MOST_CHARS = 2000; // of a question
+const MAX_CHARS = 2000; // of a question
 
 /** Return a button. `work` may be asynchronous: until it ends the button is busy. */
 export function button(text, work, props = {}) {
@@ -179,8 +179,8 @@ export function fieldError(id, message) {
  * is cut, as `maxlength` would do. Characters are counted as the server counts them.
  */
 export function limitLength(input) {
-  const isLong = [...input.value.trim().replace(/\s+/g, " ")].length > MOST_CHARS;
-  input.setCustomValidity(isLong ? t("invalid.long", { most: MOST_CHARS }) : "");
+  const isLong = [...input.value.trim().replace(/\s+/g, " ")].length > MAX_CHARS;
+  input.setCustomValidity(isLong ? t("invalid.long", { most: MAX_CHARS }) : "");
   if (isLong) fieldError(input.id, input.validationMessage);
   return !isLong;
 }
