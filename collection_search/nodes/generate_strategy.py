@@ -32,9 +32,11 @@ async def generate_strategy(state: SearchInput, run: StageRun) -> StrategyUpdate
     """Return the validated input and three to five queries.
 
     A model that fails, gives no query or exceeds the run's cost limit only sets the flag
-    `strategy_fallback`. Raises InputError for criteria without a model that can judge them, and
-    ModelError for a refused key where the run's model is not optional.
+    `strategy_fallback`. Raises InputError for criteria without a model that can judge them,
+    ConfigError for embedders that cannot be made, and ModelError for a refused key where the run's
+    model is not optional.
     """
+    await run.context.embedders()  # what these cannot do without is told before anything is paid
     if state.criteria:
         await require_judge(run.context)
     wanted = QUALITY[state.quality_mode].min_queries

@@ -13,7 +13,12 @@ from support.scripted_world import INPUT, good_pages, poor_pages
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings
 from collection_search.contracts.collection import Embedded
-from collection_search.errors import ModelError, SearchProviderTimeout, SearchProviderUnavailable
+from collection_search.errors import (
+    ConfigError,
+    ModelError,
+    SearchProviderTimeout,
+    SearchProviderUnavailable,
+)
 from collection_search.settings.tenant_heuristics import TenantHeuristics
 from collection_search.testing import (
     RecordingSink,
@@ -206,6 +211,20 @@ def test_an_embedder_that_fails_is_named_as_the_cause(context: SearchContext, pr
     }
     assert (receipt["threshold"], receipt["fallback_used"]) == (50.0, True)
     assert f"Nothing was ingested into software_docs: {effect}. The run" in result["summary"]
+
+
+def test_an_embedder_without_its_key_is_told_before_anything_is_paid(
+    context: SearchContext, sink: RecordingSink
+) -> None:
+    model, adapter = ScriptedQueryModel(), ScriptedAdapter()
+    name = "openai:text-embedding-3-small"
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+        run(context, model=model, adapter=adapter, embeddings=name)
+    assert not model.calls
+    assert not adapter.requests
+    [span] = sink.named("k_generate_strategy")
+    assert span.failure is not None
+    assert not sink.named("k_parallel_web_search")
 
 
 def test_an_embedder_that_fails_is_not_to_blame_for_what_rules_refuse(
