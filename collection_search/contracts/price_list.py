@@ -64,16 +64,24 @@ class PriceList:
     """By kind and name; an entry has the fields of `prices.toml`, `seen` and `source` left out."""
 
     def chat_cost(
-        self, model: str, input_tokens: int | None, output_tokens: int | None
+        self,
+        model: str,
+        input_tokens: int | None,
+        output_tokens: int | None,
+        *,
+        asked: str = "",
     ) -> float | None:
-        """Return the cost of a chat call.
+        """Return the cost of a chat call; `model` is the name that its answer tells.
+
+        A gateway may answer with another name than the one that was `asked`. A user's own price of
+        that name holds unless there is one of the answer's name.
 
         >>> LIST_PRICES.chat_cost("gpt-4o-mini-2024-07-18", 1_000, 100)
         0.00021
         >>> LIST_PRICES.chat_cost("a-model-of-my-own", 1_000, 100) is None
         True
         """
-        price = self._price("chat", model)
+        price = self._price("chat", model, asked)
         if price is None or input_tokens is None or output_tokens is None:
             return None
         return float(
@@ -148,13 +156,18 @@ class PriceList:
         thinks = (self._price("chat", model) or {}).get("thinks", False)
         return THOUGHT_TOKENS if thinks else 0
 
-    def _price(self, kind: PriceKind, name: str) -> Mapping[str, Any] | None:
+    def _price(self, kind: PriceKind, name: str, asked: str = "") -> Mapping[str, Any] | None:
         """Return the price of a model or provider; a dated snapshot costs what its model costs.
 
         A longer name is otherwise another product: `gpt-4o-mini-tts` is no `gpt-4o-mini`.
         """
-        own = _entry(self.own[kind], _names(kind, name)) if kind in self.own else None
+        own = self._own_price(kind, name)
+        if own is None and asked:
+            own = self._own_price(kind, asked)
         return own if own is not None else _listed_price(kind, name)
+
+    def _own_price(self, kind: PriceKind, name: str) -> Mapping[str, Any] | None:
+        return _entry(self.own[kind], _names(kind, name)) if kind in self.own else None
 
 
 LIST_PRICES: Final = PriceList()

@@ -90,7 +90,7 @@ async def _strategy(
         if not run.context.model_optional and getattr(error, "key_refused", False):
             raise
         return _failed(state, run, wanted, model=model.model_name, error=error)
-    facts = _usage(plan, run, is_known=known is not None)
+    facts = _usage(plan, run, asked=model.model_name, is_known=known is not None)
     if not has_any:  # it is paid for all the same
         run.span.fail("ModelError", _NO_QUERY)
         strategy = _fallback(state, wanted, model=plan.model, error=_NO_QUERY)
@@ -123,9 +123,9 @@ def _fallback(state: SearchInput, wanted: int, *, model: str | None, error: str 
     return {"queries": queries, "fallback": True, "model": model, "error": error}
 
 
-def _usage(plan: QueryPlan, run: StageRun, *, is_known: bool) -> dict[str, Any]:
+def _usage(plan: QueryPlan, run: StageRun, *, asked: str, is_known: bool) -> dict[str, Any]:
     tokens = (0, 0) if is_known else (plan.input_tokens, plan.output_tokens)
-    cost = 0.0 if is_known else run.account.prices.chat_cost(plan.model, *tokens)
+    cost = 0.0 if is_known else run.account.prices.chat_cost(plan.model, *tokens, asked=asked)
     given, made = tokens
     if is_known:
         run.span.usage(model=plan.model, input_tokens=given, output_tokens=made, cost_usd=cost)

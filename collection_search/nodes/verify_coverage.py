@@ -172,7 +172,8 @@ class _Check:
                 self.usages.append(spent)
                 return ()
         given, made = plan.input_tokens, plan.output_tokens
-        cost = run.account.prices.chat_cost(plan.model, given, made)
+        asked = model.model_name
+        cost = run.account.prices.chat_cost(plan.model, given, made, asked=asked)
         self.usages.append(CallUsage(plan.model, given, made, cost))
         return plan.queries
 

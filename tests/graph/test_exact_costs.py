@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.paid_world import PaidWorld
+from support.paid_world import QUERIES, PaidWorld, facts
 
 from collection_search import CostLimitReached, SearchContext
+from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.contracts.price_list import LIST_PRICES
 from collection_search.contracts.prices import total_cost
 from collection_search.runtime.concurrency import run_blocking
+from collection_search.settings.price_settings import OwnPrices
+from collection_search.testing.openai_server import RawReply
 from collection_search.testing.stores.suite import chunks, document
 from collection_search.tools.answer import answer
 from collection_search.tools.ingest import IngestionEngine, LedgerTrigger
@@ -212,3 +216,22 @@ def test_a_change_of_embedder_goes_on_where_the_ceiling_stopped_it(world: PaidWo
     assert work(limit).chunks == BATCH
     assert sum(len(texts) for texts in world.embedded) == 2 * BATCH
     assert booked(world) == counted(world)
+
+
+def test_a_gateway_that_answers_with_another_name_costs_the_users_own_price(
+    tmp_path: Path,
+) -> None:
+    """In the run's telemetry as in the books."""
+    choice = {"index": 0, "message": {"content": json.dumps({"queries": QUERIES})}}
+    usage = {"prompt_tokens": 29, "completion_tokens": 44}
+    reply = RawReply.json({"model": "llama-q4", "choices": [choice], "usage": usage})
+    mine = {"input_per_million_tokens": 1, "output_per_million_tokens": 2}
+    prices = OwnPrices.model_validate({"chat": {"alias": mine}})
+    with PaidWorld(tmp_path, reply=reply) as world:
+        result = world.ask(settings={"model": "openai:alias", "prices": prices})
+    assert facts(result, "plan")["cost_usd"] == 0.000117
+    assert result["telemetry"]["cost_complete"]
+    spend_writer().flush()
+    by_name = SQLiteUsage(tmp_path / "usage.db").totals("local", by="name")
+    (chat,) = [total for total in by_name if total.kind == "chat"]
+    assert (chat.group, float(chat.cost_usd), chat.unpriced) == ("llama-q4", 0.000117, 0)

@@ -76,6 +76,19 @@ def test_a_tag_is_a_part_of_the_name(name: str) -> None:
     assert chat_cost(name, **{"llama3.3:70b": MINE}) == 2.0
 
 
+def test_a_price_holds_for_the_name_that_was_asked() -> None:
+    """A gateway answers with names of its own; a price for the name in the answer comes first."""
+    mine = price_list(chat={"alias": MINE, "behind": {**MINE, "input_per_million_tokens": 5.0}})
+
+    def cost(answered: str, asked: str = "alias") -> float | None:
+        return mine.chat_cost(answered, 10**6, 10**6, asked=asked)
+
+    assert cost("llama-q4") == cost("gpt-4o-mini-2024-07-18") == 2.0
+    assert cost("behind") == 6.5
+    assert cost("gpt-4o-mini", asked="other") == LIST_PRICES.chat_cost("gpt-4o-mini", 10**6, 10**6)
+    assert cost("llama-q4", asked="gpt-4o-mini") is None
+
+
 def test_they_have_no_day() -> None:
     """Whoever set them knows it; a model that thinks gets its tokens."""
     prices = price_list(chat={"gpt-4o-mini": MINE | {"thinks": True}})

@@ -49,8 +49,10 @@ class BookedCall:
         self, input_tokens: int | None, output_tokens: int | None = None, *, name: str = ""
     ) -> CallUsage:
         """Keep and return what the answer took; `name` is the model that says it answered."""
-        given = name or self._name
-        self._usage = _priced(self._prices, self._kind, given, input_tokens, output_tokens)
+        given, asked = name or self._name, self._name
+        self._usage = _priced(
+            self._prices, self._kind, given, input_tokens, output_tokens, asked=asked
+        )
         return self._usage
 
     def failed(self, error: Exception) -> None:
@@ -119,8 +121,10 @@ def _priced(
     name: str,
     input_tokens: int | None,
     output_tokens: int | None,
+    *,
+    asked: str = "",
 ) -> CallUsage:
     if kind == "embedding":
         return CallUsage(name, input_tokens, None, prices.embedding_cost(name, input_tokens))
-    cost = prices.chat_cost(name, input_tokens, output_tokens)
+    cost = prices.chat_cost(name, input_tokens, output_tokens, asked=asked)
     return CallUsage(name, input_tokens, output_tokens, cost)
