@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,16 @@ from support.scripted_world import INPUT
 from support.tiny_cross_encoder import write_cross_encoder
 
 from collection_search import CollectionSearchGraph, SearchContext, Settings
+from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.cassette import Cassette
 from collection_search.errors import CostLimitReached, ModelError
 from collection_search.nodes.premium_rank import NOBODY, SWITCHED_OFF
 from collection_search.planning.quality import QUALITY
 from collection_search.ports import Judgement
+from collection_search.runtime.concurrency import offload
 from collection_search.testing import OpenAIServer, ScriptedAnswerModel, ScriptedQueryModel
+from collection_search.tools.spending.run_spendings import open_account
+from collection_search.tools.spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -254,6 +259,54 @@ async def test_a_cross_encoder_of_a_folder_judges(context: SearchContext, tmp_pa
     assert titles(update)[:2] == ["p0", "p4"]
     assert (update["facts"]["cost_usd"], update["flags"]) == (0.0, [])
     assert update["facts"]["judge"].startswith("local:model:")
+
+
+@pytest.mark.parametrize(
+    ("judge", "booked"),
+    [
+        (ScriptedReranker({"p1": YES}, cost_usd=0.5), (1, 0.5, 0)),
+        (ScriptedReranker({"p1": YES}, cost_usd=None), (1, 0.0, 1)),
+        (ScriptedReranker(ModelError("it broke")), (1, 0.0, 1)),
+        (ScriptedReranker(ModelError("down", may_be_billed=False)), (0, 0.0, 0)),
+        (ScriptedReranker({"p1": YES}), (0, 0.0, 0)),
+    ],
+)
+async def test_what_a_live_judge_took_is_in_the_books_and_under_the_ceiling(
+    context: SearchContext, tmp_path: Path, judge: Any, booked: tuple[int, float, int]
+) -> None:
+    """As its judgements or its failure tell it; what is free is in no books."""
+    books = SQLiteUsage(tmp_path / "books.db")
+    choices = {"reranker": judge, "usage_store": books, "run_id": "r", "max_cost_usd": 0.4}
+    paying = context.model_copy(update=choices)
+    update = await judge_results(paying, ranked(*SCORES))
+    assert update["facts"]["cost_limit_blind"] is bool(booked[2])
+    await offload(spend_writer().flush)
+    total = books.run_total(paying.tenant(), "r")
+    assert (total.requests, float(total.cost_usd), total.unpriced) == booked
+    account = await open_account(paying, paying.ids())
+    assert account.budget.spent_usd == booked[1]
+
+
+async def test_a_live_judge_that_is_cancelled_may_have_to_be_paid(
+    context: SearchContext, tmp_path: Path
+) -> None:
+    """Nobody knows what it took."""
+    books, asked = SQLiteUsage(tmp_path / "books.db"), asyncio.Event()
+
+    class Waiting(ScriptedReranker):
+        async def judge(self, question: str, pages: Any) -> Any:
+            asked.set()
+            await asyncio.Event().wait()
+
+    choices = {"reranker": Waiting({}), "usage_store": books, "run_id": "r"}
+    paying = context.model_copy(update=choices)
+    run = asyncio.ensure_future(judge_results(paying, ranked(*SCORES)))
+    await asked.wait()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    await offload(spend_writer().flush)
+    assert books.run_total(paying.tenant(), "r").unpriced == 1
 
 
 def grades(*values: int) -> str:

@@ -56,8 +56,11 @@ class ScriptedReranker:
 
     reranker_name = "scripted-reranker"
 
-    def __init__(self, by_title: dict[str, Judgement | None] | Exception) -> None:
+    def __init__(
+        self, by_title: dict[str, Judgement | None] | Exception, *, cost_usd: float | None = 0.0
+    ) -> None:
         self._by_title = by_title
+        self._cost_usd = cost_usd
         self.calls: list[list[str]] = []
         """The titles of every call."""
 
@@ -67,7 +70,8 @@ class ScriptedReranker:
         self.calls.append([page.title for page in pages])
         if isinstance(self._by_title, Exception):
             raise self._by_title
-        return Judgements([self._by_title.get(page.title) for page in pages], self.reranker_name)
+        made = [self._by_title.get(page.title) for page in pages]
+        return Judgements(made, self.reranker_name, cost_usd=self._cost_usd)
 
 
 def obedient_judge(messages: Sequence[ChatMessage], _: Sequence[ChatTool]) -> str:

@@ -14,6 +14,7 @@ from ..answers.paid_chat import chat_model
 from ..spending.account import answer_key
 from ..spending.plan_cache import named_model
 from .chat_reranker import ChatReranker
+from .paid_reranker import PaidReranker
 
 if TYPE_CHECKING:
     from ...context import SearchContext
@@ -73,7 +74,8 @@ async def choose_reranker(
     choice = context.reranker_choice()
     if (reranker := await context.named_reranker()) is not None:
         is_named = isinstance(choice, str)
-        return CachedReranker(reranker, (reranker.reranker_name,) if is_named else ())
+        paid = PaidReranker(reranker, account=account, span=span, is_named=is_named)
+        return CachedReranker(paid, (reranker.reranker_name,) if is_named else ())
     if choice != "model" or (model := await chat_model(context)) is None:
         return None
     judge = ChatReranker(model, account=account, span=span, listener=listener)
