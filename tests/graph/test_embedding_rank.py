@@ -12,15 +12,20 @@ from blockbuster import blockbuster_ctx
 from support.scripted_world import INPUT, QUESTION, fair_pages, good_pages, poor_pages
 
 from collection_search import CollectionSearchGraph, Settings
+from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.contracts.collection import Embedded
 from collection_search.errors import ModelError
 from collection_search.nodes import embedding_rank
 from collection_search.ranking import calibration
 from collection_search.ranking.anchors import anchor_texts, anchors
+from collection_search.runtime.concurrency import offload
 from collection_search.testing import ScriptedAdapter, ScriptedEmbedder
+from collection_search.tools.spending.run_spendings import open_account
+from collection_search.tools.spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from collection_search import SearchContext
     from collection_search.testing import RecordingSink
@@ -201,6 +206,38 @@ def test_what_a_failed_request_cost_is_not_known(context: SearchContext) -> None
     telemetry = run(context, embeddings=embedder)["telemetry"]
     assert telemetry["nodes"]["k_embedding_rank"]["cost_usd"] is None
     assert telemetry["cost_complete"] is False
+
+
+async def test_a_request_that_nobody_waits_for_any_more_is_in_the_books(
+    context: SearchContext, tmp_path: Path
+) -> None:
+    """It may be billed all the same, and so its price stays reserved; a free one is not listed."""
+
+    async def booked(fingerprint: str) -> tuple[int, int, bool]:
+        asked = asyncio.Event()
+
+        class Waiting(ScriptedEmbedder):
+            async def embed(self, texts: Any) -> Embedded:
+                asked.set()
+                await asyncio.Event().wait()
+                return await super().embed(texts)
+
+        books = SQLiteUsage(tmp_path / f"{fingerprint[:5]}.db")
+        embedder = Waiting(fingerprint=fingerprint)
+        choices = {"embeddings": embedder, "ranking_profile": "literal", "usage_store": books}
+        ours = context.model_copy(update={**choices, "run_id": "r", "max_cost_usd": 1.0})
+        question = asyncio.ensure_future(CollectionSearchGraph(ours).arun(INPUT))
+        await asked.wait()
+        question.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await question
+        await offload(spend_writer().flush)
+        totals = [one for one in books.totals(ours.tenant(), by="name") if one.kind == "embedding"]
+        spent = (await open_account(ours, ours.ids())).budget.spent_usd
+        return sum(one.requests for one in totals), sum(one.unpriced for one in totals), spent > 0
+
+    assert await booked("openai:text-embedding-3-small") == (1, 1, True)
+    assert await booked("local:a-model") == (0, 0, False)
 
 
 @pytest.mark.parametrize("count", [embedding_rank.INLINE, 80])

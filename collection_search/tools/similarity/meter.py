@@ -122,7 +122,11 @@ class SimilarityMeter:
         anchors, scale = PaidEmbedder(embedder, self.account), None
         if not self._is_literal:
             scale = start_paid_scale(anchors, self.context)
-        found = await self._compared(request)
+        try:
+            found = await self._compared(request)
+        except asyncio.CancelledError:
+            self._book_unanswered(request, span)
+            raise
         name, price = embedder.fingerprint, request.price_usd
         if request.is_sent:
             usage = CallUsage(name, found.input_tokens, None, found.cost_usd)
@@ -144,6 +148,14 @@ class SimilarityMeter:
         tokens, cost = found.input_tokens, found.cost_usd
         span.usage(model=model_of(name), input_tokens=tokens, output_tokens=None, cost_usd=cost)
         return found
+
+    def _book_unanswered(self, request: EmbeddingRequest, span: Span) -> None:
+        """Book a request whose answer nobody waits for any more: it may be billed all the same."""
+        if request.is_sent:
+            name = request.embedder.fingerprint
+            usage = CallUsage(name, cost_usd=self.account.prices.embedding_cost(name, None))
+            price = request.price_usd
+            book_usage(usage, "embedding", self.account, reserved_usd=price, span=span)
 
     async def _compared(self, request: EmbeddingRequest) -> ModelSimilarity:
         """Return the similarities of the texts to the first one, or the cause of a failure."""
