@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 from support.scripted_world import QUESTION
 
-from collection_search.cli.shared import preparation
 from collection_search.contracts.answer import UNSUPPORTED_MARK
 from collection_search.settings.process_defaults import process_settings
 from collection_search.testing import OpenAIServer, OtlpServer
@@ -151,7 +150,6 @@ def test_the_embedding_of_the_question_reaches_langfuse(
         monkeypatch.setenv("LANGFUSE_SECRET_KEY", "sk-lf-ask")
         monkeypatch.setenv("LANGFUSE_BASE_URL", langfuse.base_url)
         monkeypatch.setenv("LANGFUSE_TIMEOUT", "60")
-        monkeypatch.setattr(preparation, "FLUSH_TIMEOUT_S", 60)
         process_settings.cache_clear()
         assert command("ask", QUESTION, "--collection", "py").code == 0
         (span,) = langfuse.spans

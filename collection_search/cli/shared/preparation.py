@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _LOGGER: Final = logging.getLogger(__name__)
 
 FLUSH_TIMEOUT_S: Final = 2
+"""Longest wait for Langfuse, where `LANGFUSE_TIMEOUT` does not say otherwise."""
 
 
 @contextmanager
@@ -37,7 +38,15 @@ def flush_on_exit(context: SearchContext) -> Iterator[None]:
     try:
         yield
     finally:
-        asyncio.run(context.sink()).flush(FLUSH_TIMEOUT_S)
+        asyncio.run(context.sink()).flush(_flush_limit_s())
+
+
+def _flush_limit_s() -> float:
+    """Return the seconds of `LANGFUSE_TIMEOUT`; with another value nothing is traced."""
+    try:
+        return float(os.environ["LANGFUSE_TIMEOUT"])
+    except ValueError:
+        return FLUSH_TIMEOUT_S
 
 
 @contextmanager
