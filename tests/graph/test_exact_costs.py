@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest
 from collection_search.contracts.price_list import LIST_PRICES
 from collection_search.contracts.prices import total_cost
+from collection_search.ports.usage import SpendEntry
 from collection_search.runtime.concurrency import run_blocking
 from collection_search.settings.price_settings import OwnPrices
 from collection_search.testing.openai_server import RawReply
@@ -203,6 +206,24 @@ def test_the_ceiling_travels_with_the_pages(world: PaidWorld) -> None:
     assert IngestionEngine(store, world.settings()).drain(timeout_s=60)
     assert world.embedded == []
     assert len(store.ledger.dead_letters("local")) == PAGES
+
+
+def test_a_worker_counts_what_others_spend_on_the_same_run(world: PaidWorld) -> None:
+    """Also after it has begun with the run's pages."""
+    context = caller(world, 0.01)
+    request, store = request_for(context), run_blocking(context.storage())
+    trigger = run_blocking(LedgerTrigger.of(context, wake=False))
+    engine = IngestionEngine(store, world.settings())
+    run_blocking(trigger.trigger(replace(request, items=request.items[:2])))
+    assert engine.drain(timeout_s=60)
+    asked = len(world.embedded)
+    assert asked > 0
+    other = SpendEntry("local", "run-1", time.time(), "embedding", EMBEDDER, cost_usd=0.01)
+    SQLiteUsage(world.home / "usage.db").add([other])
+    run_blocking(trigger.trigger(replace(request, items=request.items[2:])))
+    assert engine.drain(timeout_s=60)
+    assert len(world.embedded) == asked
+    assert len(store.ledger.dead_letters("local")) == PAGES - 2
 
 
 def test_a_change_of_embedder_goes_on_where_the_ceiling_stopped_it(world: PaidWorld) -> None:

@@ -73,7 +73,8 @@ async def judge_text(
         model = await require_judge(payer)
     except InputError as error:
         raise CriteriaNotJudgedError(f"The page waits to be judged. {error}") from error
-    account = await open_account(payer, payer.ids(), is_new=payer.run_id is None)
+    is_new = payer.run_id is None
+    account = await open_account(payer, payer.ids(), is_new=is_new, is_shared=True)
     judged = await compute(text_to_judge, title, "", text, chars=JUDGED_CHARS)
     judge = Judge(model, account, sink, trace, identity=named_model(payer) or ())
     try:

@@ -186,7 +186,7 @@ class PageWork:
             embedder,
             texts,
             payer=payer_key(payer, claim),
-            account=lambda: open_account(payer, payer.ids()),
+            account=lambda: open_account(payer, payer.ids(), is_shared=True),
         )
 
     def _stored_vectors(self, claim: Claim, remembered: str) -> dict[str, Vectors]:

@@ -7,6 +7,7 @@ import json
 import logging
 import time
 from collections import Counter, defaultdict
+from decimal import Decimal
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
@@ -60,6 +61,7 @@ class Account:
         )
         self._context = context
         self._ids = ids
+        self._spending = spending
         self._began_at = time.time() if began_at is None else began_at
         self._entries: list[SpendEntry] = []
         self._answers: defaultdict[str, dict[str, Payload]] = defaultdict(dict)
@@ -159,9 +161,15 @@ class Account:
                 entries, self._entries = self._entries, []
                 settings = self._context.using()
                 days, answer_cache_s = settings.spend_days, settings.answer_cache_s
-                spend_writer().add(SpendBatch(store, entries, days, answer_cache_s))
+                written = partial(self._note_written, entries)
+                spend_writer().add(SpendBatch(store, entries, days, answer_cache_s, written))
         if is_last:
             spend_writer().write_soon()
+
+    def _note_written(self, entries: Sequence[SpendEntry]) -> None:
+        if self._spending is not None:
+            known = (entry.exact_cost for entry in entries if entry.exact_cost is not None)
+            self._spending.note_written(self._ids["run_id"], sum(known, Decimal(0)))
 
     def _put(self, store: UsageStore, kind: str, payloads: Mapping[str, Payload]) -> None:
         tenant = self._context.tenant()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from ...contracts.price_list import plain_name
@@ -10,19 +12,21 @@ from ...contracts.prices import MAX_USD, format_usd, parse_usd, to_decimal
 from ...errors import CostLimitReached, InputError
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from ...contracts.price_list import PriceKind
 
 
 class RunSpending:
     """What a run has spent or reserved, in exact US dollars; its budgets share it.
 
-    Safe for threads.
+    Other processes may spend for the run as well: the books tell what. Safe for threads.
     """
 
     def __init__(self, spent_usd: Decimal | float = 0.0) -> None:
         self._spent = to_decimal(spent_usd)
+        self._written: defaultdict[str, Decimal] = defaultdict(Decimal)
+        """What this process has written into the books, by run."""
+        self._others: defaultdict[str, Decimal] = defaultdict(Decimal)
+        """What others have written into them, as far as it was read."""
         self._lock = threading.Lock()
 
     @property
@@ -34,6 +38,23 @@ class RunSpending:
         """Add an amount, a negative one for a correction."""
         with self._lock:
             self._spent += amount
+
+    def note_written(self, run_id: str, amount: Decimal) -> None:
+        """Note that this amount, which counts already, stands in the books of the run."""
+        with self._lock:
+            self._written[run_id] += amount
+
+    def note_booked(self, run_id: str, total: Decimal) -> None:
+        """Count what others have spent; `total` is what the books of the run have by now.
+
+        What `note_written` was not told of yet must not be in it: see `SpendWriter.between_writes`.
+        Books that were emptied meanwhile give nothing back.
+        """
+        with self._lock:
+            more = total - self._written[run_id] - self._others[run_id]
+            if more > 0:
+                self._others[run_id] += more
+                self._spent += more
 
     def try_add(self, amount: Decimal, limit: Decimal | None) -> bool:
         """Add the amount unless the sum would exceed the limit; return whether it was added."""

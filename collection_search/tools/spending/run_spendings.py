@@ -17,7 +17,6 @@ from .spend_writer import PATIENCE_S, call_or_warn, spend_writer
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
-    from decimal import Decimal
 
     from ...context import SearchContext
     from ...contracts.state import RunIds
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 MAX_RUNS: Final = 10_000
 """Runs that are kept; the store knows those that were used longest ago."""
 _NOT_READ: Final = "What the run has spent before cannot be read: it counts from 0."
+_NOT_READ_AGAIN: Final = "What other processes have spent for the run cannot be read."
 
 logger = logging.getLogger(__name__)
 
@@ -85,16 +85,18 @@ _spendings = RunSpendings()
 _starts = RunStarts()
 
 
-async def open_account(context: SearchContext, ids: RunIds, *, is_new: bool = False) -> Account:
+async def open_account(
+    context: SearchContext, ids: RunIds, *, is_new: bool = False, is_shared: bool = False
+) -> Account:
     """Return an account of the run whose ceiling holds for all of the run's accounts together.
 
     What a run has spent before this process took it over is read from the store, unless it `is_new`
-    or has no ceiling.
+    or has no ceiling. `is_shared`: other processes may work for it now, so it is read each time.
     """
     run_id, spending = ids["run_id"], None
     began_at = _starts.of(_key(context, run_id))
     if context.cost_limit() is not None:
-        spending = await _spending_of(context, run_id, is_new=is_new)
+        spending = await _spending_of(context, run_id, is_new=is_new, is_shared=is_shared)
     return Account(context, ids, spending, began_at=began_at)
 
 
@@ -105,27 +107,39 @@ async def share_ceiling(context: SearchContext, run_id: str, *, with_run: str) -
         _spendings.put(_key(context, run_id), spending)
 
 
-async def _spending_of(context: SearchContext, run_id: str, *, is_new: bool) -> RunSpending:
+async def _spending_of(
+    context: SearchContext, run_id: str, *, is_new: bool, is_shared: bool = False
+) -> RunSpending:
     key = _key(context, run_id)
-    if (known := _spendings.find(key)) is not None:
+    known = _spendings.find(key)
+    if known is not None and not is_shared:
         return known
+    spending = known or RunSpending()
     store = None if is_new else await context.usage()
-    spent = None if store is None else await _read_spent(store, context.tenant(), run_id)
-    return _spendings.put(key, RunSpending(spent or 0.0))
+    if store is not None:
+        failure = _NOT_READ if known is None else _NOT_READ_AGAIN
+        await _note_booked(spending, store, context.tenant(), run_id, failure=failure)
+    return _spendings.put(key, spending)
 
 
-async def _read_spent(store: UsageStore, tenant: str, run_id: str) -> Decimal | None:
-    def read() -> Decimal:
+async def _note_booked(
+    spending: RunSpending, store: UsageStore, tenant: str, run_id: str, *, failure: str
+) -> None:
+    """Count what others have spent, by the books; log the `failure` where they cannot be read."""
+
+    def note() -> None:
+        spending.note_booked(run_id, store.run_total(tenant, run_id).cost_usd)
+
+    def read() -> None:
         spend_writer().flush()  # entries of this process
-        return store.run_total(tenant, run_id).cost_usd
+        spend_writer().between_writes(note)
 
-    reading = spend_writer().run_in_reader(partial(call_or_warn, read, _NOT_READ))
+    reading = spend_writer().run_in_reader(partial(call_or_warn, read, failure))
     try:
         async with asyncio.timeout(PATIENCE_S):
-            return await reading
+            await reading
     except TimeoutError:
-        logger.warning(_NOT_READ)
-        return None
+        logger.warning(failure)
 
 
 def _key(context: SearchContext, run_id: str) -> _Key:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import threading
 import time
 from collections import defaultdict, deque
 from concurrent.futures import ThreadPoolExecutor
@@ -49,6 +50,8 @@ class SpendBatch:
     entries: Sequence[SpendEntry]
     spend_days: int
     answer_cache_s: float
+    on_written: Callable[[], None] | None = None
+    """Called once its entries are in the store."""
 
 
 class SpendWriter:
@@ -60,6 +63,7 @@ class SpendWriter:
     def __init__(self) -> None:
         self._batches: deque[SpendBatch] = deque()
         self._readers = ThreadPoolExecutor(READERS, "known-answers")
+        self._writing = threading.Lock()
 
     def run_in_reader(self, call: Callable[[], T]) -> asyncio.Future[T]:
         """Return the result of the blocking call; this starts it faster than `offload` does."""
@@ -80,7 +84,16 @@ class SpendWriter:
         """Wait until everything that was added is written or its failure is logged. Blocks."""
         write_behind().wait(self._write)
 
+    def between_writes(self, call: Callable[[], T]) -> T:
+        """Return the result of the call, during which no batch is half written. Blocks."""
+        with self._writing:
+            return call()
+
     def _write(self) -> None:
+        with self._writing:
+            self._write_all()
+
+    def _write_all(self) -> None:
         by_store: defaultdict[UsageStore, list[SpendBatch]] = defaultdict(list)
         with suppress(IndexError):  # until there are no more
             while True:
@@ -120,6 +133,9 @@ async def cached_answers(
 
 def _write_to(store: UsageStore, batches: Sequence[SpendBatch]) -> None:
     store.add(entry for batch in batches for entry in batch.entries)
+    for batch in batches:
+        if batch.on_written is not None:
+            batch.on_written()
     store.flush()  # the answers of the same runs, in the same wake
     now, last = time.monotonic(), batches[-1]
     if now >= _pruned.get(store, now):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -55,7 +56,7 @@ def ids(run_id: str = "run-1") -> RunIds:
 
 
 def spent(books: SQLiteUsage, usd: float, run_id: str = "run-1") -> None:
-    books.add([SpendEntry("local", run_id, 1.0, "search", "tavily", cost_usd=usd)])
+    books.add([SpendEntry("local", run_id, time.time(), "search", "tavily", cost_usd=usd)])
 
 
 async def test_accounts_of_a_run_have_one_ceiling(context: SearchContext) -> None:
@@ -83,6 +84,27 @@ async def test_what_another_process_spent_is_read_once(
     await open_account(context, ids("run-2"), is_new=True)
     await open_account(context.model_copy(update={"max_cost_usd": None}), ids("run-3"))
     assert books.reads == 1
+
+
+async def test_what_other_processes_spend_meanwhile_counts_too(
+    context: SearchContext, books: Books
+) -> None:
+    """Where they may: each time, and beside what this process has in the books, open or written."""
+    open_one = await open_account(context, ids(), is_new=True)
+    open_one.budget.reserve(0.001)
+    for _ in range(2):
+        account = await open_account(context, ids(), is_shared=True)
+        account.budget.reserve(0.01)
+        account.budget.settle(0.01, 0.005)
+        account.record_cost("embedding", "m", 0.005)
+        await account.close()
+        spent(books, 0.01)
+    last = await open_account(context, ids(), is_shared=True)
+    assert last.budget.spent_usd == 0.031
+    with pytest.raises(CostLimitReached, match=r"after \$0\.031"):
+        last.budget.reserve(0.02)
+    books.forget_tenant("local")
+    assert (await open_account(context, ids(), is_shared=True)).budget.spent_usd == 0.031
 
 
 async def test_a_run_that_was_forgotten_is_read_with_what_is_not_written_yet(
