@@ -208,6 +208,28 @@ def test_what_a_failed_request_cost_is_not_known(context: SearchContext) -> None
     assert telemetry["cost_complete"] is False
 
 
+@pytest.mark.parametrize(
+    ("embedder", "limit", "kind"),
+    [
+        (ScriptedEmbedder(error=ModelError("down")), None, "ModelError"),
+        (Anchored(down), None, "ModelError"),
+        (ScriptedEmbedder(fingerprint="openai:text-embedding-3-small"), 1e-9, "CostLimitReached"),
+        (ScriptedEmbedder(), None, None),
+    ],
+)
+def test_a_failed_embedder_is_a_failed_observation(
+    context: SearchContext,
+    sink: RecordingSink,
+    embedder: Any,
+    limit: float | None,
+    kind: str | None,
+) -> None:
+    """Without vectors, without a scale, and below the ceiling, though the run goes on."""
+    run(context, embeddings=embedder, max_cost_usd=limit)
+    (span,) = sink.named("k_embedding_rank")
+    assert (span.failure and span.failure[0]) == kind
+
+
 async def test_a_request_that_nobody_waits_for_any_more_is_in_the_books(
     context: SearchContext, tmp_path: Path
 ) -> None:

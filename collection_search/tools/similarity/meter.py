@@ -109,6 +109,8 @@ class SimilarityMeter:
         if request.refusal:
             return ModelSimilarity(name, calibration=replace(LEXICAL, reason=request.refusal))
         if too_dear:
+            if is_alone:
+                self.span.fail(type(too_dear).__name__, str(too_dear))
             return ModelSimilarity(name, error=str(too_dear))
         if is_alone:
             return await self._measured(request, self.span)
@@ -123,7 +125,7 @@ class SimilarityMeter:
         if not self._is_literal:
             scale = start_paid_scale(anchors, self.context)
         try:
-            found = await self._compared(request)
+            found = await self._compared(request, span)
         except asyncio.CancelledError:
             self._book_unanswered(request, span)
             raise
@@ -143,6 +145,8 @@ class SimilarityMeter:
             )
             failure = scale.exception() if calibration is LEXICAL else None
             error = error_message(failure) if failure else None
+            if failure is not None:
+                span.fail(type(failure).__name__, error or "")
             found = replace(found, calibration=calibration, error=error)
         found = found.with_anchors(anchors.input_tokens, anchors.cost_usd)
         tokens, cost = found.input_tokens, found.cost_usd
@@ -157,7 +161,7 @@ class SimilarityMeter:
             price = request.price_usd
             book_usage(usage, "embedding", self.account, reserved_usd=price, span=span)
 
-    async def _compared(self, request: EmbeddingRequest) -> ModelSimilarity:
+    async def _compared(self, request: EmbeddingRequest, span: Span) -> ModelSimilarity:
         """Return the similarities of the texts to the first one, or the cause of a failure."""
         texts, name = request.texts, request.embedder.fingerprint
         is_sent, prices = request.is_sent, self.account.prices
@@ -168,12 +172,14 @@ class SimilarityMeter:
         except Exception as error:  # noqa: BLE001 - it is logged
             log_failure(logger, f"no similarity by {name}", error)
             spent = usage_of_failure(error, "embedding", name, prices)
+            message = error_message(error)
+            span.fail(type(error).__name__, message)
             return ModelSimilarity(
                 name,
                 [math.nan] * (len(texts.all) - 1),
                 input_tokens=spent.input_tokens,
                 cost_usd=spent.cost_usd,
-                error=error_message(error),
+                error=message,
             )
         return ModelSimilarity(
             name,
