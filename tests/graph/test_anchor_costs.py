@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.paid_world import PaidWorld, facts
+from support.scripted_world import good_pages
 
-from collection_search import CollectionSearchGraph
+from collection_search import CollectionSearchGraph, SearchContext, Settings
+from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.cassette import Cassette
-from collection_search.contracts.collection import TenantScope
+from collection_search.contracts.collection import Embedded, TenantScope
 from collection_search.contracts.price_list import LIST_PRICES
+from collection_search.errors import ModelError
 from collection_search.ranking.anchors import anchor_texts
 from collection_search.runtime.concurrency import run_blocking
+from collection_search.testing import ScriptedAdapter, ScriptedEmbedder
 from collection_search.testing.stores.suite import chunks, document
 from collection_search.tools.reembed import reembed
 from collection_search.tools.retrieve import retrieve
@@ -89,6 +93,31 @@ def test_one_of_two_runs_pays(world: PaidWorld) -> None:
     assert sum(tokens) == counted(bodies)
     anchors = counted([body for body in bodies if is_of_anchors(body)])
     assert sorted(each > anchors for each in tokens) == [False, True]
+
+
+def test_a_run_tells_of_its_anchors_though_its_pages_failed(tmp_path: Path) -> None:
+    """They are paid for all the same: its own figures equal the books."""
+    settings = Settings(home=tmp_path, provider="offline")
+    pages = ScriptedAdapter(good_pages())
+
+    class Refusing(ScriptedEmbedder):
+        async def embed(self, texts: Any) -> Embedded:
+            if texts[0] not in anchor_texts():
+                raise ModelError("The input is too long.", may_be_billed=False)
+            await asyncio.sleep(0.05)
+            return await super().embed(texts)
+
+    embedder = Refusing(fingerprint=NAME)
+    books = SQLiteUsage(tmp_path / "books.db")
+    context = SearchContext(
+        settings=settings, provider=pages, embeddings=embedder, usage_store=books
+    )
+    result = CollectionSearchGraph(context).run(INPUT)[1]
+    spend_writer().flush()
+    [total] = [one for one in books.totals("local", by="name") if one.kind == "embedding"]
+    node = facts(result, "rank")
+    assert (node["input_tokens"], node["cost_usd"]) == (total.input_tokens, float(total.cost_usd))
+    assert total.input_tokens > 0
 
 
 def test_a_ceiling_below_the_anchors_lets_words_decide(world: PaidWorld) -> None:

@@ -135,7 +135,9 @@ class SimilarityMeter:
             book_usage(usage, "embedding", self.account, reserved_usd=price)
         else:
             self.account.record_saved("embedding", name)
-        if scale is not None and not found.error:
+        if scale is not None and found.error:
+            await asyncio.wait([scale])  # the run may pay for it all the same
+        elif scale is not None:
             size = found.dimension
             calibration = await await_calibration(
                 scale,
