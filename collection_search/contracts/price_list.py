@@ -32,6 +32,13 @@ _REPLY_TOKENS: Final = 50
 THOUGHT_TOKENS: Final = 4_000
 """Most additional tokens of a reasoning model."""
 
+_AMOUNTS: Final = (
+    "input_per_million_tokens",
+    "output_per_million_tokens",
+    "per_million_tokens",
+    "per_thousand_requests",
+)
+"""The fields of an entry that are sums of money."""
 _MILLION: Final = Decimal(1_000_000)
 _THOUSAND: Final = Decimal(1_000)
 _SNAPSHOT: Final = re.compile(r"-(\d{4}-\d{2}-\d{2}|20\d{6})$")
@@ -114,6 +121,15 @@ class PriceList:
         if price is None:
             return None
         return float(Decimal(str(units)) * price["per_thousand_requests"] / _THOUSAND)
+
+    def is_free(self, kind: PriceKind, name: str) -> bool:
+        """Return whether nobody sends a bill for this model or provider.
+
+        >>> LIST_PRICES.is_free("search", "offline"), LIST_PRICES.is_free("chat", "my-own")
+        (True, False)
+        """
+        price = self._price(kind, name)
+        return price is not None and not any(price.get(each) for each in _AMOUNTS)
 
     def plan_tokens(self, model: str) -> tuple[int, int]:
         """Return the least and the most tokens that the model writes for a plan.

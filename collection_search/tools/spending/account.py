@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ...context import SearchContext
+    from ...contracts.price_list import PriceKind
     from ...contracts.search import WebSearchResponse
     from ...contracts.state import RunIds
     from ...ports.usage import Payload, SpendKind, UsageStore
@@ -101,9 +102,10 @@ class Account:
             self._record(kind, name, **facts, **tokens)
         self._close_again()  # a measurement shared with another run may outlive this one
 
-    def record_saved(self, kind: SpendKind, name: str, *, requests: int = 1) -> None:
-        """Record calls that were saved by cached answers."""
-        self._record(kind, name, requests=requests, cost_usd=0.0, cached=True)
+    def record_saved(self, kind: PriceKind, name: str, *, requests: int = 1) -> None:
+        """Record calls that were saved by cached answers, unless they had cost nothing."""
+        if not self.prices.is_free(kind, name):
+            self._record(kind, name, requests=requests, cost_usd=0.0, cached=True)
 
     def record_billed(self, provider: str, requests: int, cost_usd: float | None) -> None:
         """Record a search that is or may be billed, None where its cost is not known."""
@@ -115,8 +117,7 @@ class Account:
         metas = [response.outcome.meta for response in responses]
         cached = Counter(meta["provider"] for meta in metas if meta.get("cached"))
         for provider, count in cached.items():
-            if self.prices.search_cost(provider, 1) != 0:
-                self.record_saved("search", provider, requests=count)
+            self.record_saved("search", provider, requests=count)
         return total_if_known([cost for _, _, cost in self._paid])
 
     async def read_cached_answers(

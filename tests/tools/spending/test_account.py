@@ -15,6 +15,7 @@ from collection_search.cassette import Cassette
 from collection_search.contracts.search import ToolOutcome, WebSearchResponse
 from collection_search.errors import ConfigError
 from collection_search.ports.usage import SpendEntry
+from collection_search.settings.price_settings import OwnPrices
 from collection_search.testing import FakeClock
 from collection_search.tools.spending import spend_writer as books
 from collection_search.tools.spending.account import Account, answer_key
@@ -116,6 +117,24 @@ async def test_what_is_paid_after_the_end_is_booked_all_the_same(
         await asyncio.to_thread(books.spend_writer().flush)
     assert float(usage.run_total("local", "run").cost_usd) == 0.024
     assert usage.get("local", "search", "late", max_age_s=60) == b"1"
+
+
+async def test_free_calls_that_were_spared_are_not_booked(
+    tmp_path: Path, usage: SQLiteUsage
+) -> None:
+    """Nobody would have sent a bill; what has no known price may have had one."""
+    free = {"input_per_million_tokens": 0, "output_per_million_tokens": 0}
+    prices = OwnPrices.model_validate({"chat": {"mine": free}})
+    its = account(tmp_path, usage, prices=prices)
+    its.record_saved("chat", "mine")
+    its.record_saved("embedding", "local:m")
+    its.record_saved("search", "offline")
+    await ended(its)
+    assert usage.totals("local", by="name") == []
+    its.record_saved("chat", "unknown")
+    await ended(its)
+    [total] = usage.totals("local", by="name")
+    assert (total.group, total.requests, total.cached_requests) == ("unknown", 0, 1)
 
 
 async def test_free_answers_are_not_booked(tmp_path: Path, usage: SQLiteUsage) -> None:
