@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts.ingestion import IngestionItem
 from ..errors import InputError
@@ -10,7 +10,7 @@ from ..runtime.concurrency import offload
 from ..text.urls import url_key
 from ..tools.decisions.run_threshold import find_run_threshold
 from ..tools.ingestion.questions import record_question, record_review
-from ..tools.reviews import decide_by_threshold
+from ..tools.reviews import decide_by_threshold, is_decision_of
 from .receipts import (
     build_ingestion_request,
     build_receipt,
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from ..contracts.updates import TriggerUpdate
     from ..ports import GateStore
     from ..ranking.adaptive import Threshold
+
+_NOT_MADE: Final = (
+    "The decision in this run's state was not made in its review: it was changed there. Nothing was"
+    " ingested. Go back before it to have the pages reviewed."
+)
 
 
 @stage("k_trigger_ingestion")
@@ -96,18 +101,28 @@ async def _decision(state: CollectionSearchState, run: StageRun) -> tuple[Review
 def _refuse_other_review(
     gates: GateStore, run: StageRun, review: Review, state: CollectionSearchState
 ) -> None:
-    """Raise InputError where the decision is about something else than the state has. Blocks.
+    """Raise InputError where this decision was not made about what the state has. Blocks.
 
-    Its gate is closed: nobody can carry it out.
+    The gate of one that was made is closed: nobody can carry it out. A program of the host may have
+    a gate of its own; on a server the state is its user's, who cannot decide in another's name.
     """
     gate_id = review["gate_id"]
     gate = None if gate_id is None else gates.get(run.context.tenant(), gate_id)
-    if gate is not None and not asks_for(gate, state):
-        gates.close(gate.tenant_id, gate.gate_id)
-        raise InputError(
+    if gate is None:
+        if run.server is not None:
+            raise InputError(_NOT_MADE)
+        return
+    if not asks_for(gate, state):
+        wrong = (
             f"The review {gate_id} was about something else: the run's question, collection or"
             " pages were changed after its decision. Go back before it to have them reviewed."
         )
+    elif is_decision_of(gate, review):
+        return
+    else:
+        wrong = _NOT_MADE
+    gates.close(gate.tenant_id, gate.gate_id)
+    raise InputError(wrong)
 
 
 def _items(state: CollectionSearchState, run: StageRun, review: Review) -> list[IngestionItem]:

@@ -160,6 +160,12 @@ def is_repeated(gate: Gate, decision: ReviewDecision, *, approver: str | None) -
     return all(again[name] == gate.decision[name] for name in _SAID)
 
 
+def is_decision_of(gate: Gate, review: Review) -> bool:
+    """Return whether the gate was decided, and so."""
+    told = (*_SAID, "decided_at")
+    return bool(gate.decision) and all(review.get(name) == gate.decision[name] for name in told)
+
+
 def decide_by_threshold(
     candidates: Iterable[ReviewCandidate], *, threshold: float, now: float, round_number: int
 ) -> Review:

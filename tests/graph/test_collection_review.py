@@ -31,6 +31,7 @@ from collection_search.graphs.research_agent import graph as research_agent
 from collection_search.graphs.review_sweep import LEFT_S
 from collection_search.graphs.universal_ingestion import graph as universal_ingestion
 from collection_search.nodes.review_candidates import round_id
+from collection_search.settings.run_seal import seal_ids
 from collection_search.testing import RecordingTrigger, ScriptedAdapter
 from collection_search.text.loose_keys import loose_url_key
 
@@ -763,6 +764,60 @@ async def test_what_is_changed_after_the_decision_is_refused(
     with pytest.raises(InputError, match="was about something else"):
         await thread.graph.ainvoke(None, fork, context=thread.context)
     assert world.ingested() == ingested
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"approver": "bob"},
+        {"added_urls": [ADDED]},
+        {"approved_urls": [], "added_urls": [ADDED]},
+        {"decided_at": "2026-01-01T00:00:00Z"},
+    ],
+    ids=str,
+)
+async def test_a_decision_that_was_changed_ingests_nothing(
+    world: ReviewWorld, forged: dict[str, Any]
+) -> None:
+    """Else its pages would be stored as approved by somebody who did not."""
+    thread = thread_of(world)
+    await thread.start()
+    decided = (await thread.answer(status="approved", approver="ann")).value
+    ingested = world.ingested()
+    history = [one async for one in thread.graph.aget_state_history(thread.config)]
+    before = next(one for one in history if one.next == ("k_trigger_ingestion",))
+    change = {"review": {**decided["review"], **forged}}
+    fork = await thread.graph.aupdate_state(before.config, change, "k_hitl_gate")
+    with pytest.raises(InputError, match=r"not made in its review.*Nothing was ingested"):
+        await thread.graph.ainvoke(None, fork, context=thread.context)
+    assert world.ingested() == ingested
+    await thread.graph.ainvoke(None, before.config, context=thread.context)
+    assert world.ingested() == ingested * 2
+
+
+async def test_a_server_s_user_makes_no_decision_in_a_state(world: ReviewWorld) -> None:
+    """Only a gate knows who has decided; a host's own program may write what it knows."""
+    thread = thread_of(world)
+    asked = await thread.start()
+    chosen = [asked.interrupts[0].value["candidates"][0]["url"]]
+    review = {
+        "gate_id": None, "status": "partial", "approved_urls": chosen, "added_urls": [],
+        "approver": "bob", "decided_by": "person", "comment": None, "decided_at": "2026-01-01",
+        "deadline": None, "round": 1,
+    }  # fmt: skip
+    ids = (await thread.graph.aget_state(thread.config)).values["ids"]
+    home, tenant = world.context.using().home, world.context.tenant()
+    ids["invocation_id"] = seal_ids(home, tenant, ids["run_id"], ids["trace_id"])
+    change = {"review": review, "outcome": "search_completed", "ids": ids}
+    await thread.graph.aupdate_state(thread.config, change, "k_hitl_gate")
+    served: Any = {
+        "configurable": {**thread.config["configurable"], "graph_id": "collection_review"}
+    }
+    with pytest.raises(InputError, match="not made in its review"):
+        await thread.graph.ainvoke(None, served, context=thread.context)
+    assert world.ingested() == []
+    await thread.start(None)
+    assert world.ingested() == chosen
 
 
 async def test_a_review_of_a_changed_run_is_not_answered(world: ReviewWorld) -> None:
