@@ -27,6 +27,11 @@ _OF_A_SERVER: Final = ("assistant_id", "graph_id", "langgraph_auth_user")
 """Keys of `configurable` from which LangGraph makes `server_info`."""
 
 
+def is_server_call(configurable: Mapping[str, Any]) -> bool:
+    """Return whether a LangGraph server makes the call."""
+    return any(configurable.get(name) is not None for name in _OF_A_SERVER)
+
+
 class OwnedThread:
     """A thread of a checkpointer: who owns it, and who may go on with it.
 
@@ -50,9 +55,7 @@ class OwnedThread:
         thread_id = configurable.get("thread_id")
         if thread_id is None:
             return None
-        if any(configurable.get(name) is not None for name in _OF_A_SERVER):
-            return None
-        return cls(saver, thread_id)
+        return None if is_server_call(configurable) else cls(saver, thread_id)
 
     def claim(self, config: RunnableConfig | None, context: Any) -> RunnableConfig:
         """Return the config with the owner. Raises InputError for the thread of another tenant."""

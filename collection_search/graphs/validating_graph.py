@@ -15,11 +15,12 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 from pydantic import BaseModel, ValidationError
 
+from ..contracts.review import GATE_NODE
 from ..errors import InputError
 from ..runtime.cancellation import heed_cancellation
 from ..text.problems import join_problems, list_problems
 from .call_config import CallConfig, read_context, with_configurable
-from .thread_owner import OwnedThread
+from .thread_owner import OwnedThread, is_server_call
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     )
 
     from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.graph import StateGraph
     from langgraph.types import StateSnapshot, StateUpdate
 
@@ -74,8 +76,8 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         context = _context(context, call)
         if thread := self._thread(call):
             config = thread.claim(config, context)
-            if _is_answer(input) and (place := call.place):
-                _refuse_unasked(self.get_state(place))
+        if place := self._place_of_answer(input, call):
+            _refuse_unasked(self.get_state(place), call)
         return super().stream(input, config, context=context, **options)
 
     def astream(
@@ -92,23 +94,24 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         input = self._validate(input, call)  # noqa: A001 - LangGraph's name
         context = _context(context, call)
         run: Any = partial(super().astream, input, context=context, **options)
-        if thread := self._thread(call):
-            admit = partial(self._admit, thread, call, input, config, context)
+        thread, place = self._thread(call), self._place_of_answer(input, call)
+        if thread or place:
+            admit = partial(self._admit, thread, place, call, config, context)
             return heed_cancellation(_run_admitted(run, admit))
         return heed_cancellation(run(config))
 
     async def _admit(
         self,
-        thread: OwnedThread,
+        thread: OwnedThread | None,
+        place: RunnableConfig | None,
         call: CallConfig,
-        given: Any,
         config: RunnableConfig | None,
         context: Any,
-    ) -> RunnableConfig:
+    ) -> RunnableConfig | None:
         """Return the config with the owner. Raises InputError for what may not go on."""
-        claimed = await thread.aclaim(config, context)
-        if _is_answer(given) and (place := call.place):
-            _refuse_unasked(await self.aget_state(place))
+        claimed = await thread.aclaim(config, context) if thread else config
+        if place:
+            _refuse_unasked(await self.aget_state(place), call)
         return claimed
 
     def bulk_update_state(
@@ -130,12 +133,20 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Return input and context as the caller meant them."""
         return given, context
 
-    def _thread(self, call: CallConfig) -> OwnedThread | None:
-        """Return the thread of a call; inside a node the host keeps the checkpoints."""
+    def _saver(self, call: CallConfig) -> BaseCheckpointSaver[Any] | None:
+        """Return what keeps the call's checkpoints; inside a node that is the host's affair."""
         saver = self.checkpointer
-        if saver is None or isinstance(saver, bool) or call.is_inside:
-            return None
-        return OwnedThread.find(saver, call.configurable)
+        return None if saver is None or isinstance(saver, bool) or call.is_inside else saver
+
+    def _thread(self, call: CallConfig) -> OwnedThread | None:
+        """Return the thread of a call, where it can have an owner."""
+        saver = self._saver(call)
+        return OwnedThread.find(saver, call.configurable) if saver else None
+
+    def _place_of_answer(self, given: Any, call: CallConfig) -> RunnableConfig | None:
+        """Return the checkpoint that an answer is for; None for another input."""
+        is_answer = isinstance(given, Command) and given.resume is not None
+        return call.place if is_answer and self._saver(call) else None
 
     def _has_memory(self, call: CallConfig) -> bool:
         """Return whether the state of an earlier run may be there."""
@@ -159,8 +170,8 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
 
 async def _run_admitted(
-    run: Callable[[RunnableConfig], AsyncGenerator[Any, None]],
-    admit: Callable[[], Awaitable[RunnableConfig]],
+    run: Callable[[RunnableConfig | None], AsyncGenerator[Any, None]],
+    admit: Callable[[], Awaitable[RunnableConfig | None]],
 ) -> AsyncGenerator[Any, None]:
     """Yield the chunks of a run with the config that it is admitted with."""
     async with aclosing(run(await admit())) as chunks:
@@ -173,13 +184,13 @@ def _context(given: Any, call: CallConfig) -> Any:
     return read_context(given if call.is_node else with_configurable(given, call.told))
 
 
-def _is_answer(given: Any) -> bool:
-    return isinstance(given, Command) and given.resume is not None
+def _refuse_unasked(state: StateSnapshot, call: CallConfig) -> None:
+    """Raise InputError where the thread waits for no answer: LangGraph would keep this one.
 
-
-def _refuse_unasked(state: StateSnapshot) -> None:
-    """Raise InputError where the thread waits for no answer: LangGraph would keep this one."""
-    if state.interrupts:
+    A server takes an answer that comes again, and gives the state as it is.
+    """
+    is_later = state.metadata is not None and GATE_NODE not in state.next
+    if state.interrupts or (is_later and is_server_call(call.configurable)):
         return
     said = "it has no run, or its run has ended."
     if state.next:

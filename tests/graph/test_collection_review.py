@@ -941,6 +941,29 @@ async def test_a_breakpoint_takes_no_answer(world: ReviewWorld) -> None:
     assert (await thread.start(None)).interrupts
 
 
+@pytest.mark.parametrize("is_stopped", [True, False])
+async def test_a_server_s_run_takes_no_answer_before_it_asks(
+    world: ReviewWorld, *, is_stopped: bool
+) -> None:
+    """LangGraph would keep it, and the run would fail whatever is answered afterwards."""
+    graph = build_graph(review=True, checkpointer=InMemorySaver())
+    served: Any = {"configurable": {"thread_id": "thread", "graph_id": "collection_review"}}
+    thread = Thread(graph, world.context, config=served)
+    with pytest.raises(InputError, match="it has no run"):
+        await thread.answer(status="approved")
+    if is_stopped:
+        graph.interrupt_before_nodes = ["k_hitl_gate"]
+    await thread.start()
+    if not is_stopped:
+        await graph.aupdate_state(served, {"collection_scope": "board"})
+    with pytest.raises(InputError, match=r"stopped before k_hitl_gate\. Call the graph with None"):
+        await thread.answer(status="approved")
+    assert (await thread.start(None)).interrupts
+    decided = await thread.answer(status="approved")
+    again = await thread.answer(status="rejected")
+    assert again.value["review"] == decided.value["review"]
+
+
 async def test_a_thread_of_another_program_has_the_same_name(tmp_path: Path) -> None:
     """Its review is neither decided nor withdrawn: the run of this thread is another one."""
     world = ReviewWorld(tmp_path)

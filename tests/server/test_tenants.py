@@ -228,10 +228,8 @@ def test_a_state_lifts_no_ceiling(world: World, forged: dict[str, Any]) -> None:
         forged = {"ids": {**ids, "invocation_id": SOME_ID}}
     at = f"/threads/{thread_id}"
     assert world.post("ann", f"{at}/state", values=forged).status_code == 200
-    command = {"resume": {"status": "approved"}}
-    answer = world.post(
-        "ann", f"{at}/runs/wait", assistant_id="collection_review", command=command
-    ).json()
+    path = f"{at}/runs/wait"
+    answer = world.post("ann", path, assistant_id="collection_review", input=None).json()
     assert "Start a new run" in answer["__error__"]["message"], answer
 
 
