@@ -66,7 +66,9 @@ class ResearchInput(BaseModel):
             return given
         try:
             return convert_to_messages(given)
-        except (ValueError, NotImplementedError):
+        except KeyError as error:  # as of a tool's message without its call
+            raise ValueError(f"a message needs its {error.args[0]}") from None
+        except (ValueError, NotImplementedError, TypeError):
             raise ValueError("give texts, or maps with role and content") from None
 
     @model_validator(mode="after")

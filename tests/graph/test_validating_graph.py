@@ -63,6 +63,8 @@ WRONG_INPUTS = [
     ("agent", {"messages": 3}, "messages: give a list"),
     ("agent", {"messages": [3]}, "messages: give texts, or maps with role and content$"),
     ("agent", {"messages": [{"rol": "user"}]}, "messages: give texts, or maps with role"),
+    ("agent", {"messages": [{"role": "remove", "content": ""}]}, "messages: give texts, or maps"),
+    ("agent", {"messages": [{"role": "tool", "content": ""}]}, "a message needs its tool_call_id$"),
     (
         "agent",
         {"messages": [("user", "x" * 20_001)]},
