@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import aclosing
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langgraph.graph.state import CompiledStateGraph
@@ -20,6 +21,7 @@ from ..errors import InputError
 from ..runtime.cancellation import heed_cancellation
 from ..text.problems import join_problems, list_problems
 from .call_config import CallConfig, read_context, with_configurable
+from .state_changes import refuse_wrong_change
 from .thread_owner import OwnedThread, is_server_call
 
 if TYPE_CHECKING:
@@ -117,17 +119,23 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
     def bulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
-        """Change the state as LangGraph does; the thread keeps its owner."""
+        """Change the state as LangGraph does; the thread keeps its owner. Raises InputError."""
+        self._refuse_wrong_changes(supersteps)
         thread = self._thread(CallConfig.read(self.config, config))
         return super().bulk_update_state(thread.keep(config) if thread else config, supersteps)
 
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
-        """Change the state as LangGraph does; the thread keeps its owner."""
+        """Change the state as LangGraph does; the thread keeps its owner. Raises InputError."""
+        self._refuse_wrong_changes(supersteps)
         if thread := self._thread(CallConfig.read(self.config, config)):
             config = await thread.akeep(config)
         return await super().abulk_update_state(config, supersteps)
+
+    def _refuse_wrong_changes(self, supersteps: Sequence[Sequence[StateUpdate]]) -> None:
+        for change in chain.from_iterable(supersteps):
+            refuse_wrong_change(self.builder, change[0])  # it may be a plain tuple
 
     def _filled_in(self, given: Any, context: Any) -> tuple[Any, Any]:
         """Return input and context as the caller meant them."""
@@ -161,6 +169,7 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """
         if isinstance(given, Command) and not call.is_node:
             _refuse_empty(given)
+            refuse_wrong_change(self.builder, given.update)
         if given is None or isinstance(given, Command):
             return given
         model, has_memory = self.builder.input_schema, self._has_memory(call)
