@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..contracts.collection import QuestionRecord, TenantScope
 from ..contracts.ingestion import IngestionItem, IngestionRequest
-from ..errors import QualityThresholdError
+from ..errors import InputError, QualityThresholdError
 from ..runtime.failure_log import log_failure
 from ..text.loose_keys import current_key
 from ..text.question_mask import QuestionMask
@@ -37,11 +37,28 @@ _ASKED: Final = frozenset({"query", "question"})
 logger = logging.getLogger(__name__)
 
 
+def candidates_of(
+    results: Sequence[RankedResult], candidates: Iterable[Candidate]
+) -> dict[str, Candidate]:
+    """Return the candidates by their URLs.
+
+    Raises InputError where one of a result is not there: somebody has changed the state.
+    """
+    by_url = {candidate["url"]: candidate for candidate in candidates}
+    for n, result in enumerate(results):
+        if result["url"] not in by_url:
+            raise InputError(
+                f"The state of this run is not valid. results.{n}: {result['url']} is not among the"
+                " candidates. Add it to these too; or ingest it as a page of your own."
+            )
+    return by_url
+
+
 def ranked_items(
-    results: Iterable[RankedResult], candidates: Iterable[Candidate], shared: Mapping[str, Any]
+    results: Sequence[RankedResult], candidates: Iterable[Candidate], shared: Mapping[str, Any]
 ) -> list[IngestionItem]:
     """Return ranked results as pages to ingest, with their ranks, scores and the `shared` facts."""
-    by_url = {candidate["url"]: candidate for candidate in candidates}
+    by_url = candidates_of(results, candidates)
     return [
         _ranked_item(by_url[result["url"]], result, {**shared, "rank": rank})
         for rank, result in enumerate(results, start=1)

@@ -10,6 +10,7 @@ from ..runtime.concurrency import offload
 from ..text.loose_keys import current_key
 from ..text.question_mask import QuestionMask, is_masked
 from ..text.urls import url_key
+from .receipts import candidates_of
 
 if TYPE_CHECKING:
     from ..contracts.review import Gate, ReviewCandidate
@@ -57,9 +58,12 @@ def _gate_id(*made_of: object) -> str:
 
 
 async def review_candidates(state: CollectionSearchState, run: StageRun) -> list[ReviewCandidate]:
-    """Return the ranked results as a person reviews them, best first. Raises StoreError."""
-    found = state["candidates"]
-    keys = {one["url"]: current_key(one["url"], one["url_key"]) for one in found}
+    """Return the ranked results as a person reviews them, best first.
+
+    Raises StoreError, and InputError for a result that is no candidate.
+    """
+    found = candidates_of(state["results"], state["candidates"])
+    keys = {url: current_key(url, one["url_key"]) for url, one in found.items()}
     store = await run.context.storage()
     scope = TenantScope(run.context.tenant(), state["collection_scope"])
     wanted = [keys[result["url"]] for result in state["results"]]

@@ -96,6 +96,18 @@ async def test_other_queries_are_searched_for(context: SearchContext) -> None:
     assert [one["query"] for one in ended["search"]["queries"]] == ["asyncio"]
 
 
+@pytest.mark.parametrize("before", ["k_auto_ingest", "k_hitl_gate"])
+async def test_a_result_that_is_no_candidate(context: SearchContext, before: str) -> None:
+    """A page that somebody has added to the results alone has no text, and no query that found it."""
+    graph = build_graph(review=before == "k_hitl_gate", checkpointer=InMemorySaver())
+    given = {**INPUT, "auto_ingest": before == "k_auto_ingest"}
+    await graph.ainvoke(given, THREAD, context=context, interrupt_before=[before])
+    results = (await graph.aget_state(THREAD)).values["results"]
+    await graph.aupdate_state(THREAD, {"results": [*results, {**results[0], **NO_PAGE}]})
+    with pytest.raises(InputError, match=r"results\.3: https://example\.com/ is not among the"):
+        await graph.ainvoke(None, THREAD, context=context)
+
+
 async def test_a_host_s_change_of_an_inner_state(context: SearchContext) -> None:
     """It is checked too, and the keys of the host's own state are not."""
 
@@ -108,7 +120,8 @@ async def test_a_host_s_change_of_an_inner_state(context: SearchContext) -> None
     builder.add_node("collect", build_graph(review=True))
     builder.add_edge(START, "collect")
     host = builder.compile(checkpointer=InMemorySaver())
-    await host.ainvoke({**INPUT, "note": "x"}, THREAD, context=context)
+    given: Any = {**INPUT, "note": "x"}
+    await host.ainvoke(given, THREAD, context=context)
     inner: Any = (await host.aget_state(THREAD, subgraphs=True)).tasks[0].state
     with pytest.raises(InputError, match="results: give a list"):
         await host.aupdate_state(inner.config, {"results": "none"})
