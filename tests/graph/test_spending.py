@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from contextlib import closing
 from decimal import Decimal
@@ -14,13 +15,15 @@ from support.scripted_world import good_pages
 from collection_search import CollectionSearchGraph, SearchContext
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.cassette import Cassette
-from collection_search.errors import ConfigError, ModelError, StoreError
-from collection_search.testing import ScriptedAdapter, ScriptedQueryModel
+from collection_search.errors import ModelError, StoreError
+from collection_search.testing import ScriptedAdapter, ScriptedEmbedder, ScriptedQueryModel
 from collection_search.tools.spending.spend_writer import spend_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from collection_search.contracts.collection import Embedded
 
 
 class Counting(SQLiteUsage):
@@ -162,11 +165,24 @@ def test_models_that_cannot_be_reached_cost_nothing(world: PaidWorld) -> None:
     assert [row[0] for row in booked(world)] == ["search"]
 
 
-def test_what_was_spent_before_an_error_is_booked(world: PaidWorld) -> None:
-    """The search was paid for although the ranking could not even begin."""
-    with pytest.raises(ConfigError):
-        world.ask(embeddings="no-such-vendor:x")
-    assert [row[0] for row in booked(world)] == ["chat", "search"]
+async def test_what_was_spent_before_a_run_is_cancelled_is_booked(world: PaidWorld) -> None:
+    """The plan and the search were paid for although the ranking never ended."""
+    asked = asyncio.Event()
+
+    class Silent(ScriptedEmbedder):
+        async def embed(self, texts: Sequence[str]) -> Embedded:
+            asked.set()
+            return await asyncio.Future()
+
+    graph = CollectionSearchGraph(world.context(embeddings=Silent()))
+    run = asyncio.create_task(
+        graph.arun({"question": "How does asyncio work?", "collection_scope": "c"})
+    )
+    await asked.wait()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert [row[0] for row in booked(world)][:2] == ["chat", "search"]
 
 
 @pytest.mark.slow
