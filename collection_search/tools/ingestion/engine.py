@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from ...context import SearchContext
     from ...contracts.collection import TenantScope
+    from ...contracts.ingestion import Claim
     from ...contracts.page import PageRules
     from ...ports import Embedder, PageReader, SpanSink, Storage
     from ...settings import Settings
@@ -242,9 +243,7 @@ class IngestionEngine:
 
     async def _dispatch(self, tasks: PageTaskGroup, retry: StoreRetry) -> None:
         """Start the work on rows as long as there are any, or `start` is called meanwhile."""
-        ports = (self._store, self._settings, self._embedders, tasks.slots, retry)
-        work = PageWork(*ports, self._criteria_models, self._sink, self.watchers.tell)
-        attempts = PageAttempts(work, self._sink, self.watchers, self._backoff_s, self._network)
+        attempts = self._new_attempts(tasks.slots, retry)
         most = self._settings.ingest_workers
         most = max(most, self._settings.fetch_at_once) if self.fetches else most
         while tasks.leases.is_open:
@@ -256,10 +255,7 @@ class IngestionEngine:
                     tasks.leases.claim, fetch=self.fetches, proxies=self.proxies
                 )
             if claim is not None:
-                reader = None
-                if claim.needs_fetch and self.fetches:
-                    reader = await self._source_of(claim.rules)(claim.rules)
-                tasks.start(attempts.run(claim, reader, tasks.leases))
+                tasks.start(attempts.run(claim, await self._reader_of(claim), tasks.leases))
                 continue
             rest_s = await retry.call(self._rest)
             if rest_s is None and not tasks.running and self._end_unless_woken(tasks.leases, wakes):
@@ -280,10 +276,22 @@ class IngestionEngine:
             return ledger.pending_in_s()
         return ledger.pending_in_s(fetch=True, proxies=self.proxies)
 
-    def _source_of(self, rules: PageRules | None) -> ReaderSource:
-        """Return the reader of the page's proxy, by default the last one."""
-        last = [*self._sources.values()][-1]
-        return last if rules is None else self._sources.get(rules.proxy, last)
+    def _new_attempts(self, slots: asyncio.Semaphore, retry: StoreRetry) -> PageAttempts:
+        """Return what works on pages with all that the engine has now."""
+        ports = (self._store, self._settings, self._embedders, slots, retry)
+        work = PageWork(*ports, self._criteria_models, self._sink, self.watchers.tell)
+        return PageAttempts(work, self._sink, self.watchers, self._backoff_s, self._network)
+
+    async def _reader_of(self, claim: Claim) -> PageReader | None:
+        """Return the reader of the page's proxy, by default the last one; None for a staged text.
+
+        Raises ConfigError where it cannot be made.
+        """
+        if not claim.needs_fetch or not self._sources:
+            return None
+        rules, last = claim.rules, [*self._sources.values()][-1]
+        source = last if rules is None else self._sources.get(rules.proxy, last)
+        return await source(rules)
 
     def _end_unless_woken(self, leases: Leases, wakes: int) -> bool:
         """Return whether the work ends; not after `start` or `stop` was called meanwhile.

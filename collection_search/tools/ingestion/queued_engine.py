@@ -8,12 +8,10 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from ...errors import IngestError
-from ...runtime.concurrency import run_blocking
+from ...runtime.concurrency import offload, run_blocking
 from .engine import IDLE_S, SHUTDOWN_GRACE_S, IngestionEngine
 from .failures import cause_of
 from .ownership import EndedOwners, for_message, holds
-from .page_attempts import PageAttempts
-from .pipeline import PageWork
 from .store_retry import StoreRetry
 
 if TYPE_CHECKING:
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from ...contracts.ingestion import Claim, Priority
     from ...ports import Storage, WorkQueue
     from ...settings import Settings
+    from .page_attempts import PageAttempts
 
 logger = logging.getLogger(__name__)
 
@@ -125,7 +124,11 @@ class QueuedEngine(IngestionEngine):
             row = await attempts.work.retry.call(claim)
             if row is None:
                 break
-            reader = await self._source_of(row.rules)(row.rules) if row.needs_fetch else None
+            try:
+                reader = await self._reader_of(row)
+            except BaseException:  # else the heartbeat would keep the row from all others
+                await offload(self._leases.release, [row])
+                raise
             page = asyncio.create_task(attempts.run(row, reader, self._leases))
             self._pages.add(page)
             page.add_done_callback(self._pages.discard)
@@ -165,10 +168,7 @@ class QueuedEngine(IngestionEngine):
         if self._attempts is None:
             retry = self._retry = StoreRetry(lambda: self._leases.is_open, self.watchers.tell)
             slots = asyncio.Semaphore(self._settings.ingest_workers)
-            ports = (self._store, self._settings, self._embedders, slots, retry)
-            work = PageWork(*ports, self._criteria_models, self._sink, self.watchers.tell)
-            watch = (self._sink, self.watchers, self._backoff_s, self._network)
-            self._attempts = PageAttempts(work, *watch)
+            self._attempts = self._new_attempts(slots, retry)
             self._beat = asyncio.create_task(self._heartbeat(self._leases))
         return self._attempts
 

@@ -14,7 +14,7 @@ from collection_search import Settings
 from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest, Priority
-from collection_search.errors import IngestError, StoreError
+from collection_search.errors import ConfigError, IngestError, StoreError
 from collection_search.testing import RecordingSink
 from collection_search.tools.ingestion.ownership import for_message, holds, this_host
 from collection_search.tools.ingestion.queued_engine import MAX_MESSAGES, QueuedEngine
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from collection_search.contracts.ingestion import Claim, Ticket
+    from collection_search.ports import PageReader
 
 SCOPE = TenantScope("local", "tea")
 
@@ -211,6 +212,22 @@ def test_a_stopped_engine_claims_nothing(world: World) -> None:
     assert world.engine.stop(timeout_s=0)
     assert world.engine.work("m1", Priority.INTERACTIVE) == 0
     assert world.states(ticket) == ["waiting"]
+
+
+def test_a_page_whose_reader_cannot_be_made_is_left_to_others(world: World) -> None:
+    """Its row is given back: the heartbeat would keep it for as long as this worker lives."""
+
+    async def refuse(_rules: object) -> PageReader:
+        raise ConfigError("A page needs a browser, which is not installed.")
+
+    world.engine.equip(reader=refuse)
+    page = IngestionItem("https://a.example/new", "a.example/new", "", None)
+    ticket = world.store.ledger.enqueue(IngestionRequest(SCOPE, [page]))
+    for message in ("m1", "m2"):
+        with pytest.raises(ConfigError):
+            world.engine.work(message, Priority.INTERACTIVE)
+        assert world.states(ticket) == ["to_fetch"]
+    assert world.engine.stop(timeout_s=0)
 
 
 def test_an_owner_tells_its_message() -> None:
