@@ -27,6 +27,19 @@ def ends_caller(error: BaseException) -> bool:
     return isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit)
 
 
+def failure_of(error: BaseException) -> Exception:
+    """Return the error of a call as a failure. Raises it where it ends the caller itself.
+
+    >>> failure_of(asyncio.CancelledError())
+    RuntimeError('the call ended with CancelledError')
+    """
+    if ends_caller(error):
+        raise error
+    if isinstance(error, Exception):
+        return error
+    return RuntimeError(f"the call ended with {type(error).__name__}")
+
+
 def _is_cancelled() -> bool:
     try:
         task = asyncio.current_task()

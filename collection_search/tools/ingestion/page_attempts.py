@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from ...contracts.ingestion import PageDone
 from ...errors import CostLimitReached, FetchError
 from ...ports.ledger import NETWORK, embedder_cause, host_cause
+from ...runtime.cancellation import failure_of
 from ...settings.page_rules import under_rules
 from .failures import (
     asking_cause,
@@ -83,9 +84,10 @@ class PageAttempts:
         """Return the error, and whether the chunks were embedded."""
         try:
             facts = await self.work.ingest(claim, reader)
-        except Exception as error:  # noqa: BLE001 - the ledger keeps the cause
-            await self._note_failure(claim, error, span)
-            return error, False
+        except BaseException as error:  # noqa: BLE001 - the ledger keeps the cause
+            failure = failure_of(error)
+            await self._note_failure(claim, failure, span)
+            return failure, False
         span.set(facts)
         return None, bool(facts["changed"])
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...contracts.collection import Embedded
 from ...errors import CollectionSearchError, ModelError
+from ...runtime.cancellation import failure_of
 from ...runtime.concurrency import compute
 from ...text.redaction import error_message
 from ...text.validation import number_within
@@ -39,11 +40,12 @@ async def ask_embedder(
     name = embedder.fingerprint
     try:
         answer: object = await embedder.embed(texts)
-    except CollectionSearchError:
-        raise
-    except Exception as error:
+    except BaseException as error:
+        failure = failure_of(error)
+        if isinstance(failure, CollectionSearchError):
+            raise
         raise ModelError(
-            f"The embedder {name} failed with {type(error).__name__}: {error_message(error)}. Try"
+            f"The embedder {name} failed with {type(error).__name__}: {error_message(failure)}. Try"
             " again; if it stays so, mend it or choose another one.",
             may_be_billed=getattr(error, "may_be_billed", True),
         ) from error

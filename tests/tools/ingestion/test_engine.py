@@ -361,6 +361,45 @@ def test_a_site_that_fails_is_asked_again_a_few_times(context: SearchContext) ->
     assert len(reader.asked) == context.settings.ingest_max_attempts
 
 
+class EndedPages:
+    """A reader whose every call ends in a cancellation that nobody asked for."""
+
+    async def read(self, *_: Any, **__: Any) -> Any:
+        raise asyncio.CancelledError
+
+
+class EndedEmbedder(ScriptedEmbedder):
+    async def embed(self, texts: Any) -> Any:
+        raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize("failing", ["reader", "embedder"])
+def test_a_call_that_ends_in_a_cancellation_is_a_failure(
+    context: SearchContext, failing: str
+) -> None:
+    """It ended the work as if all was done, or kept the page for ever."""
+    assert context.store is not None
+    assert context.settings is not None
+
+    async def source(*_: Any) -> Any:
+        return EndedPages()
+
+    embedder = EndedEmbedder()
+    engine = IngestionEngine(context.store, context.settings, reader=source, backoff_s=0.001)
+    engine.add_embedder(embedder)
+    (ref,) = context.store.staging.put("local", ["All about green tea."])
+    if failing == "embedder":
+        context.store.collections.bind_embedder(SCOPE, embedder.fingerprint)
+    item = IngestionItem("https://e.org/", "e.org/", "E", ref if failing == "embedder" else None)
+    ticket = context.store.ledger.enqueue(IngestionRequest(SCOPE, [item]))
+    assert engine.drain(timeout_s=60)
+    status = context.store.ledger.status("local", ticket.ticket_id)
+    assert status is not None
+    (row,) = status.rows
+    assert row.state == "dead"
+    assert "CancelledError" in str(row.error)
+
+
 class HeldPages(Pages):
     """Holds every page until `free` is set."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ class Giving(ScriptedEmbedder):
         self.answer = answer
 
     async def embed(self, texts: Any) -> Any:
-        if isinstance(self.answer, Exception):
+        if isinstance(self.answer, BaseException):
             raise self.answer
         return self.answer
 
@@ -68,13 +69,32 @@ async def test_tokens_are_a_plain_number(given: Any, tokens: int | None) -> None
     assert (answer.input_tokens, type(answer.input_tokens)) == (tokens, type(tokens))
 
 
-@pytest.mark.parametrize("error", [ValueError("boom sk-abcdefghijklmnopqrstuv1234"), KeyError("x")])
-async def test_any_error_is_a_model_error(error: Exception) -> None:
-    """With its class, its cause and no secret."""
+@pytest.mark.parametrize(
+    "error",
+    [ValueError("boom sk-abcdefghijklmnopqrstuv1234"), KeyError("x"), asyncio.CancelledError()],
+)
+async def test_any_error_is_a_model_error(error: BaseException) -> None:
+    """With its class, its cause and no secret; also a cancellation that nobody asked for."""
     with pytest.raises(ModelError, match=f"mine:2 failed with {type(error).__name__}") as caught:
         await ask_embedder(Giving(error), TEXTS)
     assert caught.value.__cause__ is error
     assert "sk-abc" not in str(caught.value)
+
+
+async def test_a_caller_that_is_cancelled_ends() -> None:
+    """That is no failure of the embedder."""
+    began = asyncio.Event()
+
+    class Slow(ScriptedEmbedder):
+        async def embed(self, texts: Any) -> Any:
+            began.set()
+            await asyncio.sleep(60)
+
+    call = asyncio.create_task(ask_embedder(Slow(), TEXTS))
+    await began.wait()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
 
 
 @pytest.mark.parametrize("error", [ModelError("busy"), ConfigError("no key")])
