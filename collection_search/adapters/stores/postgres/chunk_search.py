@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import heapq
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ....contracts.collection import StoredChunk
 from ....errors import StoreError
-from ....ranking.compounds import split_compound
-from ....ranking.lexicon import language_of, question_stems
-from ..sql.documents import PAGE_COLUMNS, read_chunk, read_document
+from ..sql.chunk_search import best_chunks, wanted_stems
+from ..sql.documents import PAGE_COLUMNS
 from ..sql.fusion import Cosines, fuse_scores
 from ..sql.vector_blobs import other_size, require_finite, to_blob
 from .document_rows import to_halfvec
@@ -20,10 +18,10 @@ from .vector_index import VectorIndex
 from .word_search import WordSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable
 
-    from ....contracts.collection import Filters, Vectors
-    from ..sql.connection import Connection
+    from ....contracts.collection import Filters, StoredChunk, Vectors
+    from ..sql.connection import Connection, Row
     from .filters import DocumentFilter
     from .word_search import CollectionSizes
 
@@ -55,7 +53,7 @@ def find_chunks(
 ) -> list[StoredChunk]:
     """Return the collection's best chunks: by BM25, with a vector 0.7 z(cosine) + 0.3 z(BM25)."""
     wanted = build_filter(filters)
-    stems = _stems(connection, sizes, collection, question)
+    stems = wanted_stems(question, WordSearch(connection, sizes, collection, []).knows)
     words = WordSearch(connection, sizes, collection, stems)
     if vector is None:
         scores = words.best(limit, wanted)
@@ -65,22 +63,7 @@ def find_chunks(
         _check_size(connection, collection, asked.size)
         near = _nearest(connection, collection, asked, wanted, _SPARE * limit)
         scores = fuse_scores(said, _cosines(connection, {*near, *said}, asked), limit)
-    least = min(heapq.nlargest(limit, scores.values()), default=0.0)
-    best = {chunk: score for chunk, score in scores.items() if score >= least}
-    chunks = _chunks(connection, collection, best)
-    chunks.sort(key=lambda found: (-found.score, found.document.url_key, found.chunk.ordinal))
-    return chunks[:limit]
-
-
-def _stems(
-    connection: Connection, sizes: CollectionSizes, collection: int, question: str
-) -> list[str]:
-    """Return the question's stems; after a German compound that the collection lacks, its parts."""
-    stems = question_stems(question)
-    if language_of(question) != "de":
-        return stems
-    is_known = WordSearch(connection, sizes, collection, []).knows
-    return [part for stem in stems for part in (stem, *split_compound(stem, is_known))]
+    return best_chunks(scores, limit, partial(_rows, connection, collection))
 
 
 def _nearest(
@@ -150,13 +133,10 @@ def _check_size(connection: Connection, collection: int, asked: int) -> None:
         raise StoreError(other_size(connection, collection, asked, row[0]))
 
 
-def _chunks(
-    connection: Connection, collection: int, scores: Mapping[int, float]
-) -> list[StoredChunk]:
-    rows = connection.execute(
+def _rows(connection: Connection, collection: int, chunks: list[int]) -> Iterable[Row]:
+    return connection.execute(
         f"SELECT {_CHUNK_COLUMNS}, {PAGE_COLUMNS}"
         " FROM chunks JOIN documents ON documents.id = document_id"
         " WHERE part = :collection AND chunks.id = ANY(:found)",
-        {"collection": collection, "found": list(scores)},
+        {"collection": collection, "found": chunks},
     )
-    return [StoredChunk(read_document(row), read_chunk(row), scores[row["id"]]) for row in rows]

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import heapq
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ....contracts.collection import StoredChunk
-from ....ranking.compounds import split_compound
-from ....ranking.lexicon import language_of, question_stems
-from ..sql.documents import PAGE_COLUMNS, read_chunk, read_document
+from ..sql.chunk_search import best_chunks, wanted_stems
+from ..sql.documents import PAGE_COLUMNS
 from ..sql.fusion import fuse_scores
 from .filters import build_filter
 from .word_search import WordSearch, match_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from ....contracts.collection import Filters, Vectors
+    from ....contracts.collection import Filters, StoredChunk, Vectors
+    from ..sql.connection import Row
     from .filters import DocumentFilter
     from .opening import SQLiteConnection
     from .vector_cache import VectorCache
@@ -43,11 +42,7 @@ def find_chunks(
         scores = words.best(limit) if wanted is None else words.fitting(limit, wanted)
     else:
         scores = _by_both(connection, collection, stems, vector, wanted, cache=cache, limit=limit)
-    least = min(heapq.nlargest(limit, scores.values()), default=0.0)
-    best = {chunk: score for chunk, score in scores.items() if score >= least}
-    chunks = _chunks(connection, collection, best)
-    chunks.sort(key=lambda found: (-found.score, found.document.url_key, found.chunk.ordinal))
-    return chunks[:limit]
+    return best_chunks(scores, limit, partial(_rows, connection, collection))
 
 
 def _by_both(
@@ -78,26 +73,20 @@ def _by_both(
 
 
 def _wanted(connection: SQLiteConnection, collection: int, question: str) -> list[str]:
-    """Return the question's stems; after a German compound that the collection lacks, its parts."""
-    stems = question_stems(question)
-    if language_of(question) != "de":
-        return stems
+    """Return the stems to be searched for; a compound that the collection lacks is divided."""
 
     def is_known(stem: str) -> bool:
         query = "SELECT 1 FROM chunk_words WHERE chunk_words MATCH ? LIMIT 1"
         wanted = match_words(collection, [stem])
         return connection.execute(query, (wanted,)).fetchone() is not None
 
-    return [part for stem in stems for part in (stem, *split_compound(stem, is_known))]
+    return wanted_stems(question, is_known)
 
 
-def _chunks(
-    connection: SQLiteConnection, collection: int, scores: Mapping[int, float]
-) -> list[StoredChunk]:
-    rows = connection.execute(
+def _rows(connection: SQLiteConnection, collection: int, chunks: list[int]) -> Iterable[Row]:
+    return connection.execute(
         f"SELECT chunks.*, {PAGE_COLUMNS}"
         " FROM chunks CROSS JOIN documents ON documents.id = document_id"  # in this order
-        f" WHERE collection_id = ? AND chunks.id IN ({', '.join('?' * len(scores))})",
-        (collection, *scores),
+        f" WHERE collection_id = ? AND chunks.id IN ({', '.join('?' * len(chunks))})",
+        (collection, *chunks),
     )
-    return [StoredChunk(read_document(row), read_chunk(row), scores[row["id"]]) for row in rows]
