@@ -72,15 +72,12 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         **options: Any,
     ) -> Iterator[Any]:
         """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
-        call = CallConfig.read(self.config, config)
-        input, context = self._filled_in(input, context)  # noqa: A001 - LangGraph's name
-        input = self._validate(input, call)  # noqa: A001 - LangGraph's name
-        context = _context(context, call)
+        call, given, context = self._read_call(input, config, context)
         if thread := self._thread(call):
             config = thread.claim(config, context)
-        if place := self._place_of_answer(input, call):
+        if place := self._place_of_answer(given, call):
             _refuse_unasked(self.get_state(place), call)
-        return super().stream(input, config, context=context, **options)
+        return super().stream(given, config, context=context, **options)
 
     def astream(
         self,
@@ -91,12 +88,9 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
         **options: Any,
     ) -> AsyncIterator[Any]:
         """Return the chunks of LangGraph's stream. Raises InputError, ConfigError."""
-        call = CallConfig.read(self.config, config)
-        input, context = self._filled_in(input, context)  # noqa: A001 - LangGraph's name
-        input = self._validate(input, call)  # noqa: A001 - LangGraph's name
-        context = _context(context, call)
-        run: Any = partial(super().astream, input, context=context, **options)
-        thread, place = self._thread(call), self._place_of_answer(input, call)
+        call, given, context = self._read_call(input, config, context)
+        run: Any = partial(super().astream, given, context=context, **options)
+        thread, place = self._thread(call), self._place_of_answer(given, call)
         if thread or place:
             admit = partial(self._admit, thread, place, call, config, context)
             return heed_cancellation(_run_admitted(run, admit))
@@ -136,6 +130,14 @@ class ValidatingGraph(CompiledStateGraph[Any, Any, Any, Any]):
     def _refuse_wrong_changes(self, supersteps: Sequence[Sequence[StateUpdate]]) -> None:
         for change in chain.from_iterable(supersteps):
             refuse_wrong_change(self.builder, change[0])  # it may be a plain tuple
+
+    def _read_call(
+        self, given: Any, config: RunnableConfig | None, context: Any
+    ) -> tuple[CallConfig, Any, Any]:
+        """Return what a call is told, and its validated input and context."""
+        call = CallConfig.read(self.config, config)
+        given, context = self._filled_in(given, context)
+        return call, self._validate(given, call), _context(context, call)
 
     def _filled_in(self, given: Any, context: Any) -> tuple[Any, Any]:
         """Return input and context as the caller meant them."""

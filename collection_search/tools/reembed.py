@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..contracts.collection import TenantScope
 from ..contracts.embedded_text import chunk_texts, titled_fingerprint
+from ..contracts.prices import sum_tokens
 from ..errors import CostLimitReached, ModelError
 from ..ports.collections import require_collection
 from ..ranking.calibration import forget_scale
@@ -69,9 +70,7 @@ async def areembed(
     scope = TenantScope(context.tenant(), collection)
     store, embedder = await context.storage(), await context.embedder()
     await offload(require_collection, store.collections, scope)
-    engine = engine_of(
-        store, context.using()
-    )  # referenced, so that it lives while its pages return
+    engine = engine_of(store, context.using())  # it lives while its pages return
     engine.add_embedder(embedder, context)
     payer = context.model_copy(update={"tenant_id": scope.tenant_id})
     account = await open_account(payer, payer.ids(), is_new=context.run_id is None)
@@ -106,7 +105,7 @@ class _Change:
             if embedder is not None:
                 await self._prepare(embedder)
             is_changed = await offload(self.collections.change_embedder, self.scope, remembered)
-        tokens = None if None in self.tokens else sum(filter(None, self.tokens))
+        tokens = sum_tokens(self.tokens)
         cost = 0.0 if name is None else self.account.prices.embedding_cost(name, tokens)
         return Reembedded(name, self.chunks, tokens, cost)
 

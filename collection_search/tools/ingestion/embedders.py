@@ -106,9 +106,8 @@ async def embedder_for(
     given = {} if embedder is None else {embedder.fingerprint: embedder}
     if (known := given.get(embedder_of_vectors(fingerprint))) is not None:
         return known
-    settings = (
-        context.using() if context.embeddings is None else None
-    )  # the caller's object has priority
+    # The caller's object has priority.
+    settings = context.using() if context.embeddings is None else None
     return await offload(
         collection_embedder,
         scope,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from .opening import read_pragma
 from .space import free_pages
 
 if TYPE_CHECKING:
@@ -50,8 +51,6 @@ _DELETE: Final = (
 
 def _sizes(connection: SQLiteConnection) -> tuple[int, int]:
     """Return the bytes of the file, and those in use."""
-    page, pages, free = (
-        connection.execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("page_size", "page_count", "freelist_count")
-    )
+    names = ("page_size", "page_count", "freelist_count")
+    page, pages, free = (read_pragma(connection, name) for name in names)
     return page * pages, page * (pages - free)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from ....errors import StoreError
 from ....runtime.disk_room import has_room
 from .forks import CALLS
-from .opening import connect, has_log, is_unwritable, reading_way
+from .opening import connect, has_log, is_unwritable, read_pragma, reading_way
 from .shared_commits import SharedCommits
 from .store_errors import ELSEWHERE, translate_failure, unwritable_error
 
@@ -115,7 +115,7 @@ class Database:
         with self.connected() as connection:
             connection.execute(f"PRAGMA busy_timeout = {_LOG_WAIT_MS}")
             try:
-                return not _pragma(connection, "wal_checkpoint(TRUNCATE)")
+                return not read_pragma(connection, "wal_checkpoint(TRUNCATE)")
             finally:
                 connection.execute(f"PRAGMA busy_timeout = {round(self._busy_timeout_s * 1000)}")
 
@@ -138,7 +138,7 @@ class Database:
         connection = self._take() or self._open()
         try:
             connection.execute("BEGIN IMMEDIATE")
-            if _pragma(connection, "user_version") != self._schema.version:
+            if read_pragma(connection, "user_version") != self._schema.version:
                 self._refuse("was migrated by a newer program meanwhile; start this one anew")
         except BaseException:
             with suppress(sqlite3.Error):
@@ -222,9 +222,8 @@ class Database:
             if version == self._schema.version:
                 return
             if version is None:
-                connection.execute(
-                    "PRAGMA auto_vacuum = INCREMENTAL"
-                )  # it stands in the first page
+                # It stands in the first page.
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
                 self._switch_to_wal(connection)
             connection.execute("PRAGMA foreign_keys = OFF")  # else a rebuilt table loses its rows
             self._build(connection)
@@ -234,9 +233,9 @@ class Database:
         """Return the file's version, None when it is empty. Raises StoreError for other files."""
         if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
             return None
-        if _pragma(connection, "application_id") != self._schema.application_id:
+        if read_pragma(connection, "application_id") != self._schema.application_id:
             self._refuse(f"belongs to another program; {ELSEWHERE}")
-        version, ours = _pragma(connection, "user_version"), self._schema.version
+        version, ours = read_pragma(connection, "user_version"), self._schema.version
         if version != ours and not self._schema.steps(version):
             self._refuse(
                 f"was written by another version of collection-search (schema {version}, not"
@@ -281,10 +280,6 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise translate_failure(self.path, error) from error
-
-
-def _pragma(connection: SQLiteConnection, name: str) -> int:
-    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
 @contextmanager

@@ -45,6 +45,11 @@ def connect(path: Path, way: Way, timeout_s: float) -> SQLiteConnection:
     return connection
 
 
+def read_pragma(connection: SQLiteConnection, name: str) -> int:
+    """Return the number that a PRAGMA tells."""
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
 def is_unwritable(path: Path, error: sqlite3.Error) -> bool:
     """Return whether the error is that of a file that is there and cannot be opened for writing."""
     return path.is_file() and any(sign in str(error).lower() for sign in _SIGNS)

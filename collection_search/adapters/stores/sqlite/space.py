@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from ....errors import StoreError
 from ....runtime.disk_room import missing_room
+from .opening import read_pragma
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -122,9 +123,9 @@ def free_pages(database: Database, *, within_s: float = math.inf) -> None:
     ends_at = time.monotonic() + within_s
     while time.monotonic() < ends_at:
         with database.connected() as connection:
-            if _pragma(connection, "auto_vacuum") != _INCREMENTAL:
+            if read_pragma(connection, "auto_vacuum") != _INCREMENTAL:
                 return
-            if not _pragma(connection, "freelist_count"):
+            if not read_pragma(connection, "freelist_count"):
                 return
             with rested():  # Python would stop a plain statement after its first page
                 connection.executescript(f"PRAGMA incremental_vacuum({_FREED_PAGES})")
@@ -143,7 +144,7 @@ def give_back(database: Database) -> int:
     ones shrink in steps. Raises StoreError when the disk has no room for that.
     """
     with database.connected() as connection:
-        if _pragma(connection, "auto_vacuum") != _INCREMENTAL:
+        if read_pragma(connection, "auto_vacuum") != _INCREMENTAL:
             if (missing := _missing_room(database.path, connection)) is not None:
                 raise StoreError(missing)
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -162,18 +163,14 @@ def size_of(path: Path) -> int:
 
 
 def _is_nearly_empty(connection: SQLiteConnection) -> bool:
-    free = _pragma(connection, "freelist_count")
-    used = _pragma(connection, "page_count") - free
-    size = _pragma(connection, "page_size")
-    is_ours = _pragma(connection, "auto_vacuum") == _INCREMENTAL
+    free = read_pragma(connection, "freelist_count")
+    used = read_pragma(connection, "page_count") - free
+    size = read_pragma(connection, "page_size")
+    is_ours = read_pragma(connection, "auto_vacuum") == _INCREMENTAL
     return is_ours and used < free and used * size < COPIED_BYTES and free * size > STEPS_BYTES
 
 
 def _missing_room(path: Path, connection: SQLiteConnection) -> str | None:
     """Return what is missing for a copy of the file."""
-    used = _pragma(connection, "page_count") - _pragma(connection, "freelist_count")
-    return missing_room(path, used * _pragma(connection, "page_size"))
-
-
-def _pragma(connection: SQLiteConnection, name: str) -> int:
-    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+    used = read_pragma(connection, "page_count") - read_pragma(connection, "freelist_count")
+    return missing_room(path, used * read_pragma(connection, "page_size"))
