@@ -35,10 +35,8 @@ class KeyIndex:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sorted = array("Q")
-        """The keys when the index was built."""
-        self._recent: set[bytes] = set()
-        """Those since then."""
+        self._keys: tuple[array[int], set[bytes]] = array("Q"), set()
+        """Those when the index was built, sorted, and those since then; always replaced as one."""
         self._last_id = 0
         self._read_at = self._loaded_at = self._due = -math.inf
 
@@ -49,7 +47,7 @@ class KeyIndex:
 
     def lacks(self, hashes: Iterable[bytes]) -> bool:
         """Return whether the file has none of the hashes; False also when that is not known."""
-        known, recent = self._sorted, self._recent  # first: they may be others in a moment
+        known, recent = self._keys  # before their age is looked at: they may be others in a moment
         if time.monotonic() - self._read_at >= FRESH_S:
             return False
         wanted = [_short(one) for one in hashes]
@@ -57,24 +55,22 @@ class KeyIndex:
 
     def add(self, hashes: Iterable[bytes]) -> None:
         """Add the hashes that this process has written."""
-        self._recent.update(map(_short, hashes))
+        self._keys[1].update(map(_short, hashes))
 
     def read_on(self) -> None:
         """Read the keys that are new since the last read. Raises StoreError."""
         now = time.monotonic()
         is_rebuilt = now - self._loaded_at > _RELOAD_S
-        if is_rebuilt:
-            self._sorted, self._recent, self._loaded_at = array("Q"), set(), now
-            self._last_id, self._read_at = 0, -math.inf
-        found, self._last_id = self._read(self._last_id)
-        if len(self._sorted) + len(self._recent) + len(found) // _BYTES > MAX_INDEXED:
-            self._sorted, self._recent, self._last_id = array("Q"), set(), 0
+        found, self._last_id = self._read(0 if is_rebuilt else self._last_id)
+        known, recent = (array("Q"), set[bytes]()) if is_rebuilt else self._keys
+        if len(known) + len(recent) + len(found) // _BYTES > MAX_INDEXED:
             self._read_at, self._due = -math.inf, now + _RELOAD_S
+            self._keys, self._last_id = (array("Q"), set()), 0
             return
         if is_rebuilt:
-            self._sorted = _packed(found)
+            self._keys, self._loaded_at = (_packed(found), recent), now
         else:
-            self._recent.update(
+            recent.update(
                 bytes(found[start : start + _BYTES]) for start in range(0, len(found), _BYTES)
             )
         self._read_at, self._due = now, now + _STALE_S

@@ -14,6 +14,8 @@ from collection_search.adapters.stores.sqlite.database import Database
 from collection_search.adapters.stores.sqlite.usage import USAGE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 
@@ -46,6 +48,34 @@ def test_only_what_was_read_can_be_lacking(database: Database, tmp_path: Path) -
     index.read_on()
     assert not index.lacks([b"b"])
     assert index.lacks([b"c"])
+
+
+class Watched:
+    """A database whose reads call `during` before they begin."""
+
+    def __init__(self, database: Database, during: Callable[[], None]) -> None:
+        self._database, self._during = database, during
+
+    def read(self, whose: None, /) -> AbstractContextManager[Any]:
+        self._during()
+        return self._database.read(whose)
+
+
+def test_an_index_that_is_built_anew_is_used_meanwhile(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is replaced as a whole: else a key could be missing for a moment, and be paid for again."""
+    seen: list[tuple[bool, bool]] = []
+    watched: Any = Watched(
+        database, lambda: seen.append((index.lacks([b"a"]), index.lacks([b"b"])))
+    )
+    index = KeyIndex(watched)
+    insert(tmp_path, b"a")
+    monkeypatch.setattr(answers, "_RELOAD_S", -1)
+    index.read_on()
+    index.read_on()
+    assert seen == [(False, False), (False, True)]
+    assert not index.lacks([b"a"])
 
 
 def test_what_was_read_is_soon_too_old(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
