@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..text.counted import counted
 from .shared.context_options import (
     AsJson,
     Collection,
@@ -154,9 +155,8 @@ def _explain_empty(
         waits = "1 page waits" if info.waiting == 1 else f"{info.waiting} pages wait"
         parts.append(f"{waits} to be fetched or ingested: 'collection-search worker' does it.")
     if info.failed:
-        pages = "1 page" if info.failed == 1 else f"{info.failed} pages"
         command = shell_command("ingest", "failed", collection=collection, tenant=tenant)
-        parts.append(f"{pages} could not be ingested: {command!r} says why.")
+        parts.append(f"{counted(info.failed, 'page')} could not be ingested: {command!r} says why.")
     if len(parts) == 1:
         parts.append("Ingest pages first, by 'run --auto-ingest' or 'ingest add'.")
     return " ".join(parts)

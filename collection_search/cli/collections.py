@@ -11,6 +11,7 @@ import typer.core
 
 from ..contracts.embedded_text import embedder_of_vectors, titled_fingerprint
 from ..errors import InputError
+from ..text.counted import counted
 from .collections_files import export, import_
 from .collections_refresh import refresh
 from .collections_removal import compact, delete, delete_tenant, purge
@@ -195,13 +196,9 @@ def format_collections(infos: list[CollectionInfo], *, width: int) -> list[str]:
 
 
 def _paragraph(info: CollectionInfo) -> tuple[str, ...]:
-    pages, chunks = _counted(info.documents, "document"), _counted(info.chunks, "chunk")
+    pages, chunks = counted(info.documents, "document"), counted(info.chunks, "chunk")
     counts = f"  {pages}, {chunks}, {info.waiting} waiting, {info.failed} failed"
     return info.collection, counts, f"  embedder: {_embedder(info)}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _embedder(info: CollectionInfo) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..text.counted import counted
 from .shared.context_options import AsJson, MaxCost, Provider, Tenant, search_context
 from .shared.exit_codes import ExitCode
 from .shared.failed_pages import UningestedPage, warn_of_failed
@@ -109,7 +110,7 @@ def _unreviewed_line(asked: AskedAgain) -> str:
     >>> _unreviewed_line(AskedAgain(question="Which tea?", outcome="x", unreviewed=["a", "b"]))
     "'Which tea?' has 2 pages that no review has approved; 'run --review' shows them."
     """
-    count = f"{len(asked.unreviewed)} page{'' if len(asked.unreviewed) == 1 else 's'}"
+    count = counted(len(asked.unreviewed), "page")
     return f"{asked.question!r} has {count} that no review has approved; 'run --review' shows them."
 
 
@@ -120,9 +121,9 @@ def _crawl_line(crawl: CrawledAgain) -> str:
     >>> _crawl_line(CrawledAgain(starts=["https://a.org/"], found=["https://a.org/b"]))
     'Crawled https://a.org/: 1 new page found'
     """
-    count = f"{len(crawl.found)} new page{'' if len(crawl.found) == 1 else 's'} found"
+    count = counted(len(crawl.found), "new page")
     full = "; its --max-pages is reached" if crawl.is_full else ""
-    return f"Crawled {', '.join(crawl.starts)}: {count}{full}"
+    return f"Crawled {', '.join(crawl.starts)}: {count} found{full}"
 
 
 def _code(report: RefreshReport) -> ExitCode:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from ..text.counted import counted
 from .shared.context_options import AsJson  # noqa: TC001 - typer reads the annotations
 from .shared.near_names import SuggestingGroup
 from .shared.terminal import Screen
 
 if TYPE_CHECKING:
     from ..adapters.corpus.corpus import Corpus
-    from ..adapters.corpus.folder_store import Folder
 
 _SHOWN: Final = 20
 
@@ -51,7 +51,8 @@ def add(
         )
     with screen.bar("Indexing") as advance:
         documents.prepare(advance)
-    screen.line(f"Added {folder.path} as {folder.name!r}: {_pages(folder)} at {folder.base_url}")
+    pages = counted(folder.pages, "page")
+    screen.line(f"Added {folder.path} as {folder.name!r}: {pages} at {folder.base_url}")
     for file, reason in list(left_out.items())[:_SHOWN]:
         screen.warn(f"left out {file}: {reason}")
     if len(left_out) > _SHOWN:
@@ -69,7 +70,8 @@ def list_(context: typer.Context, *, as_json: AsJson = False) -> None:
     if not folders:
         screen.line("No folders were added. Add one with 'collection-search corpus add PATH'.")
     for folder in folders:
-        screen.line(f"{folder.name}  {_pages(folder)}  {folder.path}  {folder.base_url}")
+        pages = counted(folder.pages, "page")
+        screen.line(f"{folder.name}  {pages}  {folder.path}  {folder.base_url}")
 
 
 @app.command()
@@ -91,7 +93,3 @@ def _corpus(context: typer.Context) -> Corpus:
     from ..settings import Settings
 
     return context.find_object(Corpus) or Corpus(Settings.load())
-
-
-def _pages(folder: Folder) -> str:
-    return "1 page" if folder.pages == 1 else f"{folder.pages} pages"

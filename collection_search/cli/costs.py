@@ -11,6 +11,7 @@ import typer
 
 from ..contracts.prices import format_usd
 from ..text.clean import MAX_QUERY_CHARS, excerpt
+from ..text.counted import counted
 from .shared.context_options import AsJson, Tenant, search_context
 from .shared.terminal import Screen
 from .shared.time_spans import parse_since
@@ -116,7 +117,7 @@ def _minute(total: SpendTotal) -> str:
 
 
 def _calls(total: SpendTotal) -> str:
-    text = f"{total.requests} call{'' if total.requests == 1 else 's'}"
+    text = counted(total.requests, "call")
     if total.cached_requests:
         text += f", {total.cached_requests} spared"
     if total.input_tokens or total.output_tokens:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ..text.counted import counted
 from .shared.context_options import AsJson  # noqa: TC001 - typer reads the annotations
 from .shared.near_names import SuggestingGroup
 from .shared.terminal import Screen
@@ -128,8 +129,7 @@ def remove(
             f"{user} has no such token in the tenant {owner}."
             " See 'collection-search tokens list'; another tenant needs --tenant."
         )
-    count = held.remove(ids)
-    screen.line(f"Removed {count} {'token' if count == 1 else 'tokens'} of {user}.")
+    screen.line(f"Removed {counted(held.remove(ids), 'token')} of {user}.")
 
 
 def _tenant(given: str | None, settings: Settings) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ..text.clean import excerpt, to_unicode
+from ..text.counted import counted
 from ..text.money import round_usd
 from ..text.redaction import mask_text
 from ..tools.similarity.embedder_outage import outage_behind
@@ -45,13 +46,13 @@ def _searched(state: Mapping[str, Any]) -> str:
     asked = state.get("question") or state.get("query")
     report, pages = state.get("search"), state.get("candidates") or []
     if not report:
-        return f"{_count(len(pages), 'page')} of a list or a staged session."
+        return f"{counted(len(pages), 'page')} of a list or a staged session."
     found = f'"{plain(asked)}" was searched for with {plain(report["provider"])}'
     if state.get("outcome") == "search_failed":
         errors = report["errors"]
         why = f": {plain(errors[0]['rationale'])}" if errors else ""
         return f"{found}, and every query failed{why}."
-    number = _count(report["result_count"], "page")
+    number = counted(report["result_count"], "page")
     results = state.get("results")
     if not results:
         return f"{found}: {number} found."
@@ -68,7 +69,7 @@ def _answered(state: Mapping[str, Any]) -> str:
     found = f'"{plain(state["asked"])}" was asked'
     scope = state.get("collection_scope")
     found += f" of the collection {plain(scope)}" if scope else ""
-    found += f": {_count(len(state.get('passages') or []), 'passage')} found"
+    found += f": {counted(len(state.get('passages') or []), 'passage')} found"
     if state.get("outcome") != "answered":
         return f"{found}, no written answer ({plain(answer.get('reason') or 'not answered')})."
     cited = {n for one in answer.get("sentences", ()) for n in one["citations"]}
@@ -91,7 +92,7 @@ def _ingested(state: Mapping[str, Any], *, goes_on: bool) -> str:
         return f"Nothing was ingested into {scope}: {plain(why)}."
     if not receipt["count"]:
         return f"Nothing was ingested into {scope}{_threshold(receipt)}."
-    passed = f"{_count(receipt['count'], 'page')} passed on for ingestion into {scope}"
+    passed = f"{counted(receipt['count'], 'page')} passed on for ingestion into {scope}"
     return f"{passed}{_threshold(receipt)}{_coverage(state)}."
 
 
@@ -112,14 +113,9 @@ def _coverage(state: Mapping[str, Any]) -> str:
     if not queries:
         return ""
     answered = sum(bool(one["answered"]) for one in queries)
-    return f"; the collection answers {answered} of {_count(len(queries), 'query')}"
+    return f"; the collection answers {answered} of {counted(len(queries), 'query')}"
 
 
 def _cost(telemetry: Telemetry) -> str:
     least = "" if telemetry["cost_complete"] else "at least "
     return f"The run cost {least}{round_usd(telemetry['cost_usd'])}."
-
-
-def _count(number: int, noun: str) -> str:
-    many = {"query": "queries"}.get(noun, f"{noun}s")
-    return f"{number} {noun if number == 1 else many}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from ..text.counted import counted
 from .rejudging import judged_addend
 from .threshold import FALLBACK_SCORE
 
@@ -103,11 +104,10 @@ def _missing(decisions: Sequence[DecidedScores]) -> str | None:
     )
     if is_enough:
         return None
-    reviews = "1 review" if len(decisions) == 1 else f"{len(decisions)} reviews"
     return (
-        f"people decided {reviews} on this scale, {approved} pages approved and {rejected}"
-        f" rejected; {FEWEST_DECISIONS} reviews with {FEWEST_PAGES} pages are needed,"
-        f" {FEWEST_OF_A_KIND} of each kind"
+        f"people decided {counted(len(decisions), 'review')} on this scale, {approved} pages"
+        f" approved and {rejected} rejected; {FEWEST_DECISIONS} reviews with {FEWEST_PAGES} pages"
+        f" are needed, {FEWEST_OF_A_KIND} of each kind"
     )
 
 

@@ -9,6 +9,7 @@ from ..errors import RETRYABLE_FETCHES
 from ..ranking.score_text import format_score
 from ..settings.registry import load_adapter
 from ..text.clean import excerpt
+from ..text.counted import counted
 from ..text.untrusted import fence, neutralize_line, show_url
 from .failed_calls import describe_failed_search, describe_failed_start
 from .ingestion.failures import fetch_reason_in
@@ -149,7 +150,7 @@ def _describe_pages(output: CollectedOutput) -> str:
         told += "It may work later." if may_retry else "Ask another question, or for more pages."
     else:
         counts = f"{output.stored} stored, {output.failed} failed{why}, {output.pending} pending"
-        told = f"The collection '{name}' got {count} page{'' if count == 1 else 's'}: {counts}."
+        told = f"The collection '{name}' got {counted(count, 'page')}: {counts}."
     lines = [
         f"{n}. {neutralize_line(page.title)} — {show_url(page.url)}"
         f" (score {format_score(page.score, decimals=0)})"

@@ -20,6 +20,7 @@ from ..ports import ChatModel, JudgedPage
 from ..ports.description import describe
 from ..ports.search_function import Asked
 from ..runtime.spans import NULL_SINK
+from ..text.counted import counted
 from .criteria.judge import require_judge
 from .criteria.page_batches import JUDGED_CHARS, RESULT_CHARS, pages_per_call
 from .search.billing import price_of
@@ -279,7 +280,7 @@ class _Tariff:
         asked = calls * rules + pages * chars // CHARS_PER_TOKEN
         made = calls * self.prices.verdict_tokens(model, min(each, pages) * len(criteria))
         cost = self.prices.chat_cost(model, asked, made)
-        unit = f"tokens in {calls} call{'' if calls == 1 else 's'} at most"
+        unit = f"tokens in {counted(calls, 'call')} at most"
         part = CostPart("chat", task, model, unit, 0, asked + made, cost and 0.0, cost)
         return self._dated(part)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..contracts.prices import CHARS_PER_TOKEN, tokens_in
 from ..text.clean import excerpt
+from ..text.counted import counted
 from ..text.untrusted import neutralize, neutralize_line, show_url
 from ..text.urls import host_of
 
@@ -106,17 +107,16 @@ def format_arrow_reply(response: SearchResponse, *, deep: bool = False, hint: bo
 
     `hint` adds the last line, which says how to search deeply.
     """
-    count = len(response.results)
     lines = [
         f'Search: "{_short(response.query)}"',
-        f"{count} result{'' if count == 1 else 's'} ({response.response_time_ms}ms)",
+        f"{counted(len(response.results), 'result')} ({response.response_time_ms}ms)",
     ]
     if deep and _has_content(response):
         return "\n".join([*lines, "", _sections(response, FULL_TOKENS, None)])
     for n, one in enumerate(response.results, start=1):
         lines += ["", f'[{n}] "{_short(one.title)}" — {_host(one)}']
         lines.append(f'    "{cut_to_tokens(_line(one.snippet), COMPACT_TOKENS)}"')
-    if hint and not deep and count:
+    if hint and not deep and response.results:
         lines += ["", ARROW_HINT]
     return "\n".join(lines)
 

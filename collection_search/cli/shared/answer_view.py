@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ...contracts.answer import UNSUPPORTED_MARK
+from ...text.counted import counted
 from .page_block import PageBlock, group_pages
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def show_found(
     if found.answering:
         show_sources(question, _sources(found), screen, full=full)
         if more := len(found.passages) - len(found.answering):
-            passages = "1 passage" if more == 1 else f"{more} passages"
+            passages = counted(more, "passage")
             screen.line(f"Left out, since too far from the question to answer it: {passages}.")
     elif found.passages:
         screen.line(f"Nothing in {collection!r} answers this. Closest pages:")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
+from ...text.counted import counted
 from ...text.money import round_usd
 from .terminal import printable
 
@@ -56,8 +57,7 @@ def format_judgement(facts: Mapping[str, Any]) -> str:
         )
         if (count := facts.get(name))
     ]
-    made = f"{calls} call{'' if calls == 1 else 's'}"
-    said = f"{pages} page{'' if pages == 1 else 's'} in {made}{price}"
+    said = f"{counted(pages, 'page')} in {counted(calls, 'call')}{price}"
     return "; ".join(filter(None, [said, ", ".join(counts) or "none refused"]))
 
 

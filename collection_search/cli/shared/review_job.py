@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...text.counted import counted
 from .criteria_view import list_criteria
 from .exit_codes import ExitCode
 from .failed_pages import warn_of_failed
@@ -23,7 +24,6 @@ from .review_outcome import (
 from .review_questions import ask_decision, is_interactive
 from .review_view import (
     TITLE_COLUMN,
-    count_candidates,
     format_candidate,
     format_deadline,
     list_review,
@@ -64,7 +64,7 @@ class ReviewJob:
         line(f"{gate.question}", style="bold")
         hidden = len(gate.candidates) - len(visible)
         without = f" ({hidden} not shown)" if hidden else ""
-        line(f"Collection {gate.collection}, {count_candidates(len(visible))}{without}")
+        line(f"Collection {gate.collection}, {counted(len(visible), 'candidate')}{without}")
         if gate.decision:
             line(f"{format_review(gate.decision)}, at {gate.decision['decided_at']}")
         else:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from ...text.counted import counted
 from .exit_codes import ExitCode
 from .failed_pages import format_unstored
 from .next_steps import shell_command
-from .review_view import count_candidates
 from .run_exit_code import exit_verdict
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def format_review(review: Mapping[str, Any]) -> str:
     """
     count, added = len(review["approved_urls"]), len(review["added_urls"])
     by = _BY.get(review["decided_by"]) or review["approver"] or "a person"
-    parts = [f"{count_candidates(count)} approved"]
+    parts = [f"{counted(count, 'candidate')} approved"]
     parts += [f"{added} added by hand"] if added else []
     comment = f" ({review['comment']})" if review["comment"] else ""
     return f"Decision: {review['status']} by {by}: {', '.join(parts)}{comment}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ...errors import InputError
+from ...text.counted import counted
 from .review_decision import PENDING, build_decision, parse_choice, refused_numbers
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def ask_decision(
     )
     by = f" as {decision['approver']}" if decision["approver"] else ""
     count = len(chosen) + len(added)
-    task = f"Ingest {count} {'page' if count == 1 else 'pages'}" if count else "Reject all"
+    task = f"Ingest {counted(count, 'page')}" if count else "Reject all"
     return decision if typer.confirm(f"{task}{by}?", default=True, err=True) else PENDING
 
 

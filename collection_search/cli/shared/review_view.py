@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...ranking.preferences import refusal_of
 from ...ranking.score_text import format_score
+from ...text.counted import counted
 from ...text.timestamps import iso_time
 from ...tools.criteria.refused_pages import is_refused
 from .criteria_view import verdict_rows
@@ -53,20 +54,11 @@ def list_review(gate: Gate) -> dict[str, Any]:
 def format_reviews(gates: Sequence[Gate]) -> Iterator[str]:
     """Yield three lines for each open review: its id, its question, until when it is open."""
     for gate in gates:
-        candidates = count_candidates(len(gate.candidates))
+        candidates = counted(len(gate.candidates), "candidate")
         in_round = f", round {gate.round}" if gate.round > 1 else ""
         yield f"{gate.gate_id}  {gate.collection}, {candidates}{in_round} ({_HOSTS[gate.host]})"
         yield f"  {gate.question}"
         yield f"  {format_deadline(gate)}"
-
-
-def count_candidates(count: int) -> str:
-    """Return a number of candidates.
-
-    >>> count_candidates(1), count_candidates(2)
-    ('1 candidate', '2 candidates')
-    """
-    return f"{count} candidate{'' if count == 1 else 's'}"
 
 
 def format_deadline(gate: Gate) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from ...text.counted import counted
 from .failed_pages import UningestedPage, warn_of_failed
 from .put_off import name_cause
 
@@ -91,5 +92,4 @@ class Progress:
         warn_of_failed(failed, self._screen)
         if counts:
             parts = [f"{counts[one]} {one}" for one in _OUTCOMES if counts[one]]
-            total = counts.total()
-            self._screen.note(f"{total} {'page' if total == 1 else 'pages'}: {', '.join(parts)}.")
+            self._screen.note(f"{counted(counts.total(), 'page')}: {', '.join(parts)}.")
