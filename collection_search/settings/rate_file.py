@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import os
+import threading
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from ..resilience.known_rate import MAX_INTERVAL_S, MAX_WINDOW_S, KnownRate, RateSource
 from ..runtime.private_files import create_private
+from ..runtime.whole_file import write_whole
 from ..text.validation import number_within, whole_number
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ RATE_FILE: Final = "rates.json"
 MAX_RATES: Final = 500
 """Rates of the file; the oldest is dropped."""
 _MAX_BURST: Final = 100_000
+_saving = threading.Lock()
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -35,18 +38,18 @@ class RateFile:
 
     def save(self, known: KnownRate) -> None:
         """Save the rate; the last of two processes wins. Without a data folder do nothing."""
-        rates = self._read()
-        rates.pop(self._name, None)
-        rates[self._name] = asdict(known)
-        kept = dict(list(rates.items())[-MAX_RATES:])
-        draft = self._path.with_name(f".{RATE_FILE}-{os.getpid()}")
-        try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            create_private(draft)
-            draft.write_text(json.dumps(kept), "utf-8")
-            draft.replace(self._path)
-        except OSError as error:
-            _LOGGER.debug("The rate of a provider cannot be written down: %s", error.strerror)
+        with _saving:
+            rates = self._read()
+            rates.pop(self._name, None)
+            rates[self._name] = asdict(known)
+            kept = dict(list(rates.items())[-MAX_RATES:])
+            try:
+                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                create_private(self._path)
+                with write_whole(self._path) as draft:
+                    draft.write_text(json.dumps(kept), "utf-8")
+            except OSError as error:
+                _LOGGER.debug("The rate of a provider cannot be written down: %s", error.strerror)
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -65,3 +68,12 @@ def _parse(given: Any) -> KnownRate | None:
     if interval_s is None or burst is None or at is None:
         return None
     return KnownRate(given["source"], interval_s, burst, at)
+
+
+def _begin_anew() -> None:
+    global _saving  # noqa: PLW0603 - a thread that the child lacks may hold it
+    _saving = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,6 +31,22 @@ def test_it_keeps_the_rate_of_each(tmp_path: Path) -> None:
     assert [path.name for path in home.iterdir()] == [RATE_FILE]
     if os.name == "posix":
         assert stat.S_IMODE((home / RATE_FILE).stat().st_mode) == 0o600
+
+
+def test_threads_that_save_at_once_lose_nothing(tmp_path: Path) -> None:
+    """Neither the rates of each other nor those of before."""
+    names = [f"provider {number}" for number in range(24)]
+    for name in names:
+        RateFile(tmp_path, name).save(SLOW)
+
+    def save_often(name: str) -> None:
+        for _ in range(20):
+            RateFile(tmp_path, name).save(SLOW)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(save_often, names))
+    assert [name for name in names if RateFile(tmp_path, name).load() != SLOW] == []
+    assert [path.name for path in tmp_path.iterdir()] == [RATE_FILE]
 
 
 @pytest.mark.parametrize(
