@@ -1,4 +1,4 @@
-"""Models that compute in this process: each is loaded once, and one computes at a time."""
+"""Models that compute in this process: each is loaded once; one computes at a time in a loop."""
 
 from __future__ import annotations
 

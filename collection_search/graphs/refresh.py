@@ -74,11 +74,10 @@ async def arefresh(
     It waits as long as pages finish: `timeout_s` is the longest time without one. It ends when no
     page is due within a minute; those are in `left` and `put_off`.
 
-    The context's cost limit is for all questions together. Results are ranked with the embedder
-    that filled the collection, unless the context names another. `on_progress` is called in
-    another thread with the number of pages that are done and of all pages, before that with those
-    that a crawl has found and its limit. `tenant` is by default the context's, else the settings'.
-    `refresh` blocks; `arefresh` is its coroutine.
+    Results are ranked with the embedder that filled the collection, unless the context names
+    another. `on_progress` is called in another thread with the number of pages that are done and of
+    all pages, before that with those that a crawl has found and its limit. `tenant` is by default
+    the context's, else the settings'. `refresh` blocks; `arefresh` is its coroutine.
 
     Raises InputError for an unknown collection, also where it is deleted meanwhile, ConfigError,
     StoreError. A question, crawl or page that fails is in the report.
@@ -99,11 +98,10 @@ async def arefresh(
     retired = await offload(store.ledger.retired, scope)
     crawled, tickets = list[CrawledAgain](), list[str]()
     if crawl:  # before the pages are fetched: those that are read for their links are kept
-        known = before.keys() | given_up
         crawled, tickets = await repeat_crawls(
             context.model_copy(update={"run_id": run_id}),
             scope,
-            known=known,
+            known=before.keys() | given_up,
             retired=retired,
             on_progress=on_progress,
         )
@@ -116,14 +114,9 @@ async def arefresh(
     tickets.append(looked.ticket_id)
     engine.start()
     asked: list[AskedAgain] = []
-    questions = await offload(store.collections.questions, scope) if ask else []
-    ranking = await _with_stored_embedder(store, scope, context) if questions else context
-    for record in questions:
-        choice = await offload(choose_pages, store.gates, scope, record, before)
-        part = (await _part_of(ranking, run_id)).model_copy(update={"page_choice": choice})
-        again, ticket = await _ask_again(record, part, collection)
-        asked.append(again)
-        tickets += [ticket] if ticket else []
+    if ask:
+        asked, more = await _ask_questions(store, scope, context, run_id, before)
+        tickets += more
     try:
         rows = await offload(_wait_for_all, tickets, context, timeout_s, on_progress)
     except InputError:  # a ticket is gone
@@ -167,6 +160,22 @@ async def _with_stored_embedder(
         return context
     embedder = await offload(restore_embedder, context.using(), filled, context.http_client)
     return context.model_copy(update={"embeddings": embedder}) if embedder else context
+
+
+async def _ask_questions(
+    store: Storage, scope: TenantScope, context: SearchContext, run_id: str, stored: Iterable[str]
+) -> tuple[list[AskedAgain], list[str]]:
+    """Ask the collection's questions again; return how they ended, and the tickets."""
+    asked, tickets = list[AskedAgain](), list[str]()
+    questions = await offload(store.collections.questions, scope)
+    ranking = await _with_stored_embedder(store, scope, context) if questions else context
+    for record in questions:
+        choice = await offload(choose_pages, store.gates, scope, record, stored)
+        part = (await _part_of(ranking, run_id)).model_copy(update={"page_choice": choice})
+        again, ticket = await _ask_again(record, part, scope.collection)
+        asked.append(again)
+        tickets += [ticket] if ticket else []
+    return asked, tickets
 
 
 async def _part_of(context: SearchContext, run_id: str) -> SearchContext:

@@ -82,12 +82,12 @@ class PageWork:
     async def _fetched(self, claim: Claim, reader: PageReader) -> dict[str, Scalar]:
         page = await self._read(claim, reader)
         if isinstance(page, NotModified):
-            return await self._unchanged(claim, _same(page, claim))
+            return await self._unchanged(claim, _known_facts(page, claim))
         async with self.slots:
             title = to_unicode(page.title) or claim.title or claim.url
             said = await compute(self._prepared, claim, page.text, title)
             facts = {"kind": page.kind, "chars": len(said.text), "status": page.status}
-            fetched = _fetched(page, title, parser_name(self.settings, page.kind))
+            fetched = _facts_of(page, title, parser_name(self.settings, page.kind))
             if _is_stored(claim, said.sha256, title):
                 return await self._unchanged(claim, fetched) | facts
             try:
@@ -264,7 +264,7 @@ def trace_of(claim: Claim) -> TraceRef | None:
     )
 
 
-def _fetched(page: ReadPage, title: str, parser: str) -> Fetched:
+def _facts_of(page: ReadPage, title: str, parser: str) -> Fetched:
     return Fetched(
         final_url=page.final_url,
         canonical_url=page.canonical_url,
@@ -279,7 +279,7 @@ def _fetched(page: ReadPage, title: str, parser: str) -> Fetched:
     )
 
 
-def _same(page: NotModified, claim: Claim) -> Fetched:
+def _known_facts(page: NotModified, claim: Claim) -> Fetched:
     return Fetched(
         final_url=page.final_url,
         canonical_url=None,

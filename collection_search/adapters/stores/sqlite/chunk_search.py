@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ....contracts.collection import Filters, StoredChunk, Vectors
     from ..sql.connection import Row
-    from .filters import DocumentFilter
+    from .filters import IndexedFilter
     from .opening import SQLiteConnection
     from .vector_cache import VectorCache
 
@@ -50,7 +50,7 @@ def _by_both(
     collection: int,
     stems: Sequence[str],
     vector: Vectors,
-    wanted: DocumentFilter | None,
+    wanted: IndexedFilter | None,
     *,
     cache: VectorCache,
     limit: int,

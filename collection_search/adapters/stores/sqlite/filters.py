@@ -46,7 +46,7 @@ _DIALECT: Final = FilterDialect(
 )
 
 
-class DocumentFilter(NamedTuple):
+class IndexedFilter(NamedTuple):
     """A condition on documents of a collection, with its bound values."""
 
     condition: str
@@ -74,7 +74,7 @@ class DocumentFilter(NamedTuple):
         return {row[0] for row in rows}
 
 
-def build_filter(collection: int, filters: Filters | None) -> DocumentFilter | None:
+def build_filter(collection: int, filters: Filters | None) -> IndexedFilter | None:
     """Return the filter as a condition, None when every document fits.
 
     Raises InputError for a key that is unknown or has a value of another kind.
@@ -85,4 +85,4 @@ def build_filter(collection: int, filters: Filters | None) -> DocumentFilter | N
     # The index holds most of these, so that few documents need be read.
     index = "" if "url_key" in filters else " INDEXED BY documents_by_facts"
     condition = f"collection_id = :collection AND {condition}"
-    return DocumentFilter(condition, {"collection": collection, **values}, index)
+    return IndexedFilter(condition, {"collection": collection, **values}, index)

@@ -11,7 +11,7 @@ from ....ranking.lexicon import match_any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from .filters import DocumentFilter
+    from .filters import IndexedFilter
     from .opening import SQLiteConnection
 
 ASKED: Final = (3, 8, 20)
@@ -70,7 +70,7 @@ class WordSearch:
             self._connection.create_function("is_fit", 1, None)
         return scores
 
-    def fitting(self, limit: int, wanted: DocumentFilter) -> dict[int, float]:
+    def fitting(self, limit: int, wanted: IndexedFilter) -> dict[int, float]:
         """Return the best whose document fits.
 
         Most filters let many documents through: then the best chunks of all have enough that fit.
