@@ -232,7 +232,8 @@ class IngestionEngine:
             await self._dispatch(tasks, retry)
         except Exception as error:  # noqa: BLE001 - `drain` and `wait` raise it
             logger.warning("the ingestion stopped: %s", cause_of(error))
-            self._failure = error
+            with self._lock:  # a start comes before, and is told of it, or after, and begins anew
+                leases.is_open, self._failure = False, error
         finally:
             heartbeat.cancel()
             await offload(leases.close)  # after an error; a later start begins new work

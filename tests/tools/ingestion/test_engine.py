@@ -20,9 +20,9 @@ from collection_search.adapters.stores.sqlite import SQLiteStore
 from collection_search.contracts.collection import TenantScope
 from collection_search.contracts.ingestion import IngestionItem, IngestionRequest, PageDone
 from collection_search.contracts.page import NotModified, ReadPage, Validators
-from collection_search.errors import FetchError, InputError, InvalidUrlError
+from collection_search.errors import FetchError, InputError, InvalidUrlError, StoreError
 from collection_search.ports.ledger import PER_HOST
-from collection_search.runtime.concurrency import run_blocking
+from collection_search.runtime.concurrency import THREADS, offload, run_blocking
 from collection_search.testing import FakeClock, RecordingSink, ScriptedEmbedder
 from collection_search.tools.ingest import engine_for, ingest
 from collection_search.tools.ingestion.engine import IDLE_S, IngestionEngine
@@ -30,6 +30,7 @@ from collection_search.tools.tickets import wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from concurrent.futures import Future
     from pathlib import Path
 
     from collection_search.contracts.ingestion import RowStatus, Ticket
@@ -359,6 +360,49 @@ def test_a_site_that_fails_is_asked_again_a_few_times(context: SearchContext) ->
     assert (row.state, row.attempts) == ("dead", context.settings.ingest_max_attempts)
     assert row.error == "rate_limited: down"
     assert len(reader.asked) == context.settings.ingest_max_attempts
+
+
+class FailingOnce:
+    """A store whose first claim fails; then all threads of the background loop are busy."""
+
+    def __init__(self, store: SQLiteStore) -> None:
+        self._store = store
+        self.ledger = self
+        self.free = threading.Event()
+        self.busy: list[Future[bool]] = []
+
+    def claim(self, *arguments: Any, **more: Any) -> Any:
+        if not self.busy:
+            self.busy = [run_blocking(self._occupy()) for _ in range(THREADS)]
+            raise StoreError("The disk fails.")
+        return self._store.ledger.claim(*arguments, **more)
+
+    async def _occupy(self) -> Future[bool]:
+        loop = asyncio.get_running_loop()
+        return asyncio.run_coroutine_threadsafe(offload(self.free.wait, 60), loop)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name, None) or getattr(self._store.ledger, name)
+
+
+def test_a_start_while_a_failure_ends_the_work_begins_anew(
+    context: SearchContext, settings: Settings
+) -> None:
+    """It was taken for a start of the work that ends, and the pages were left."""
+    assert isinstance(context.store, SQLiteStore)
+    store: Any = FailingOnce(context.store)
+    engine = IngestionEngine(store, settings)
+    (ref,) = context.store.staging.put("local", ["All about green tea."])
+    item = IngestionItem("https://e.org/", "e.org/", "E", ref)
+    ticket = context.store.ledger.enqueue(IngestionRequest(SCOPE, [item]))
+    engine.start()
+    wait_until(lambda: engine.failure is not None)
+    engine.start()
+    store.free.set()
+    assert engine.drain(timeout_s=60)
+    status = context.store.ledger.status("local", ticket.ticket_id)
+    assert status is not None
+    assert status.stored == 1
 
 
 class EndedPages:
