@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from types import SimpleNamespace
@@ -53,12 +54,14 @@ class ForeignModel:
         self.answer = answer
 
     async def plan(self, question: str, *, purpose: str, count: int) -> Any:
-        if isinstance(self.answer, Exception):
+        if isinstance(self.answer, BaseException):
             raise self.answer
         return self.answer
 
 
-@pytest.mark.parametrize("answer", [RuntimeError(LEAK), TimeoutError(), None], ids=repr)
+@pytest.mark.parametrize(
+    "answer", [RuntimeError(LEAK), TimeoutError(), asyncio.CancelledError(), None], ids=repr
+)
 def test_llm_error_of_any_kind_falls_back(
     context: SearchContext, sink: RecordingSink, caplog: pytest.LogCaptureFixture, answer: Any
 ) -> None:

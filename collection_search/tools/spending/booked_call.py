@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ...contracts.collection import model_of
 from ...errors import CostLimitReached, ModelError
+from ...runtime.cancellation import failure_of
 from ...runtime.spans import NULL_SPAN
 
 if TYPE_CHECKING:
@@ -73,15 +74,19 @@ def booked_call(
     """Yield a call within the ceiling of an account; its end is in account and span, however it is.
 
     `reserved_usd` is the most that it may cost, None for a price that is not known. Raises
-    CostLimitReached where the run may not pay for it, and what is raised within.
+    CostLimitReached where the run may not pay for it, and what is raised within; a CancelledError
+    that nobody asked for is raised as a failure.
     """
     account.budget.reserve(reserved_usd, kind, name)
     call = BookedCall(account.prices, kind, name)
     try:
         yield call
-    except Exception as error:
-        call.failed(error)
-        raise
+    except BaseException as error:
+        failure = failure_of(error)
+        call.failed(failure)
+        if failure is error:
+            raise
+        raise failure from error
     finally:
         book_usage(call.usage, kind, account, reserved_usd=reserved_usd, span=span)
 

@@ -70,7 +70,7 @@ async def test_a_failure_that_was_paid_for_has_its_tokens(
     assert bool(found.requests) is any(tokens)
 
 
-@pytest.mark.parametrize("error", [RuntimeError("?"), ModelError("?"), asyncio.CancelledError()])
+@pytest.mark.parametrize("error", [RuntimeError("?"), ModelError("?"), KeyboardInterrupt()])
 async def test_what_nobody_knows_stays_reserved(
     account: Account, tmp_path: Path, error: BaseException
 ) -> None:
@@ -79,6 +79,23 @@ async def test_what_nobody_knows_stays_reserved(
         call(account, error)
     found = await total(account, tmp_path)
     assert (found.requests, found.unpriced, account.budget.spent_usd) == (1, 1, 0.5)
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_a_cancellation_that_nobody_asked_for_is_a_failure(
+    account: Account, tmp_path: Path, *, is_cancelled: bool
+) -> None:
+    """A real one stays what it is; both are in the books."""
+
+    async def cancelled_call() -> None:
+        if is_cancelled and (task := asyncio.current_task()):
+            task.cancel()
+        call(account, asyncio.CancelledError())
+
+    task = asyncio.create_task(cancelled_call())
+    with pytest.raises(asyncio.CancelledError if is_cancelled else RuntimeError):
+        await task
+    assert (await total(account, tmp_path)).requests == 1
 
 
 async def test_what_was_not_answered_is_not_in_the_books(account: Account, tmp_path: Path) -> None:
