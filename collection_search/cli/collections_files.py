@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InputError
+from ..text.counted import counted
 from .shared.context_options import Tenant, search_context
 from .shared.stored_collections import NameArgument, find_collection, open_collections
 from .shared.terminal import Screen
@@ -41,7 +42,7 @@ def export(
     store, scope = find_collection(name, search_context(tenant_id=tenant))
     if output is not None:
         documents = export_file(store, scope, output, form=form.value)
-        Screen().note(f"Wrote {documents} documents to {output}.")
+        Screen().note(f"Wrote {counted(documents, 'document')} to {output}.")
         return
     if form is Form.PARQUET:
         raise InputError("Parquet goes to a file: name it by --output.")
@@ -70,5 +71,7 @@ def import_(
     scope, screen = TenantScope(owner, collection or file.stem), Screen()
     with screen.bar(f"Importing {file.name}") as advance:
         done = import_file(store, scope, file, on_progress=advance)
-    known = f" {done.known} were there already." if done.known else ""
-    screen.line(f"Imported {done.documents} documents into {scope.collection!r}.{known}")
+    known = (
+        f" {done.known} {'was' if done.known == 1 else 'were'} there already." if done.known else ""
+    )
+    screen.line(f"Imported {counted(done.documents, 'document')} into {scope.collection!r}.{known}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InputError
+from ..text.counted import counted
 from .shared.context_options import Tenant, search_context
 from .shared.exit_codes import Interrupted
 from .shared.stored_collections import (
@@ -49,7 +50,7 @@ def delete(
 
             with _explained(f"{name!r}", lambda: not _is_listed(store, scope)):
                 documents = removal.delete_collection(context, name)
-            Screen().line(f"Deleted {name!r} with {documents} documents.")
+            Screen().line(f"Deleted {name!r} with {counted(documents, 'document')}.")
         return
     from ..ports.collections import find_page
     from ..text.urls import normalize_url, url_key
@@ -153,24 +154,24 @@ def format_deleted(deleted: Erased) -> str:
 
     >>> from collection_search.tools.removal import Erased
     >>> format_deleted(Erased(documents=2, pages=3, answers=1))
-    'Deleted: 2 documents, 3 ledger rows, 1 answers.'
+    'Deleted: 2 documents, 3 ledger rows, 1 answer.'
     >>> format_deleted(Erased())
     'Nothing was there to delete.'
     """
     counts = {
-        "collections": deleted.collections,
-        "documents": deleted.documents,
-        "ledger rows": deleted.pages,
-        "staged texts": deleted.texts,
-        "questions": deleted.questions,
-        "crawls": deleted.crawls,
-        "reviews": deleted.gates,
-        "comparisons": deleted.comparisons,
-        "answers": deleted.answers,
-        "entries of spending": deleted.spending,
-        "runs of a server": deleted.runs,
+        "collection": deleted.collections,
+        "document": deleted.documents,
+        "ledger row": deleted.pages,
+        "staged text": deleted.texts,
+        "question": deleted.questions,
+        "crawl": deleted.crawls,
+        "review": deleted.gates,
+        "comparison": deleted.comparisons,
+        "answer": deleted.answers,
+        "spending entry": deleted.spending,
+        "server run": deleted.runs,
     }
-    text = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    text = ", ".join(counted(count, noun) for noun, count in counts.items() if count)
     return f"Deleted: {text}." if text else "Nothing was there to delete."
 
 

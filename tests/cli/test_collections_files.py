@@ -138,8 +138,8 @@ def test_a_tenant_is_deleted(command: Invoke) -> None:
         usage.put(tenant, "search", "key", b"answer")
         usage.add([SpendEntry(tenant, "run", 1.0, "search", "brave", cost_usd=1)])
     ended = command("collections", "--tenant", "acme", "delete-tenant", "--yes")
-    assert "1 collections, 2 documents" in ended.out
-    assert "1 answers, 1 entries of spending" in ended.out
+    assert "1 collection, 2 documents" in ended.out
+    assert "1 answer, 1 spending entry" in ended.out
     assert [len(usage.totals(tenant)) for tenant in ("acme", "local")] == [0, 1]
     usage.close()
     assert "acme has no collections" in command("collections", "--tenant", "acme").out
@@ -152,7 +152,7 @@ def test_the_runs_of_a_deleted_tenant_are_told(command: Invoke) -> None:
     runs.add(replace(RUN, tenant_id="acme"))
     runs.close()
     ended = command("collections", "delete-tenant", "--tenant", "acme", "--yes")
-    assert ended.out == "Deleted: 1 runs of a server.\n"
+    assert ended.out == "Deleted: 1 server run.\n"
 
 
 def test_a_deleted_tenant_keeps_its_tokens_and_is_told(command: Invoke) -> None:
