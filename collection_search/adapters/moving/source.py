@@ -13,6 +13,7 @@ from ..stores.sqlite import COLLECTIONS as COLLECTIONS_FILE
 from ..stores.sqlite.database import Database
 from ..stores.sqlite.removal import resume
 from ..stores.sqlite.run_history import RUNS as RUNS_FILE
+from ..stores.sqlite.store_errors import translate_failure
 from ..stores.sqlite.usage import USAGE as USAGE_FILE
 from .moved_tables import COLLECTIONS, RUNS, USAGE, Table
 
@@ -30,6 +31,8 @@ _FILES: Final[dict[str, tuple[Schema, tuple[Table, ...]]]] = {
     "usage.db": (USAGE_FILE, USAGE),
     "runs.db": (RUNS_FILE, RUNS),
 }
+_GATES: Final = next(table for table in COLLECTIONS if table.name == "gates")
+_LEDGER: Final = next(table for table in COLLECTIONS if table.name == "ledger")
 _CHUNKS: Final = (
     "SELECT {columns}, d.collection_id, w.title, w.body FROM chunks AS t"
     " JOIN documents AS d ON d.id = t.document_id LEFT JOIN chunk_words AS w ON w.rowid = t.id"
@@ -44,10 +47,17 @@ class PausedGate(NamedTuple):
     thread_id: str | None
 
 
+class _OpenFile(NamedTuple):
+    """The file that a table is in."""
+
+    path: Path
+    connection: SQLiteConnection
+
+
 class MigrationSource:
     """The files of a data folder; a missing one has no rows."""
 
-    def __init__(self, home: Path, opened: dict[str, SQLiteConnection]) -> None:
+    def __init__(self, home: Path, opened: dict[str, _OpenFile]) -> None:
         self.home = home
         self._opened = opened
 
@@ -88,18 +98,39 @@ class MigrationSource:
 
     def waiting_gates(self) -> list[PausedGate]:
         """Return the open reviews of runs that this product resumes itself."""
-        if "gates" not in self._opened:
+        if _GATES.name not in self._opened:
             return []
         query = (
             "SELECT tenant_id, gate_id, thread_id FROM gates"
             " WHERE state = 'open' AND host != 'server' ORDER BY tenant_id, gate_id"
         )
-        return [PausedGate(*row) for row in self._opened["gates"].execute(query)]
+        return [PausedGate(*row) for row in self._rows(_GATES, query, ())]
+
+    def require_idle(self) -> None:
+        """Raise StoreError while a worker holds pages."""
+        query = "SELECT count(*), max(due) FROM ledger WHERE state = 'working' AND due > ?"
+        now = time.time()
+        held, until = self._rows(_LEDGER, query, (now,))[0]
+        if held:
+            raise StoreError(
+                f"Workers hold {held} pages of the ledger. End 'collection-search worker' and"
+                " 'serve', and try again; the pages of a killed worker are free in"
+                f" {math.ceil(until - now)} s.",
+                retryable=True,
+            )
 
     def _rows(self, table: Table, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        cursor = self._opened[table.name].cursor()
-        cursor.row_factory = None  # plain tuples
-        return cursor.execute(query, values).fetchall()
+        """Return plain tuples. Raises StoreError that names the file of this table.
+
+        All files are open at once, and the one that was opened last would name itself.
+        """
+        path, connection = self._opened[table.name]
+        try:
+            cursor = connection.cursor()
+            cursor.row_factory = None
+            return cursor.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise translate_failure(path, error) from error
 
 
 @contextmanager
@@ -108,23 +139,24 @@ def open_source(home: Path, *, wait_s: float = WAIT_S) -> Iterator[MigrationSour
 
     Raises StoreError when another process writes to them or works on pages of the ledger.
     """
-    opened: dict[str, SQLiteConnection] = {}
+    opened: dict[str, _OpenFile] = {}
     with ExitStack() as stack:
         for name, (schema, tables) in _FILES.items():
-            if (home / name).is_file():
-                database = Database(home / name, schema, busy_timeout_s=wait_s)
+            if (path := home / name).is_file():
+                database = Database(path, schema, busy_timeout_s=wait_s)
                 stack.callback(database.close)
                 if name == "collections.db":
                     _finish_deletions(database)
-                connection = stack.enter_context(_locked(database))
-                opened |= {table.name: connection for table in tables}
+                file = _OpenFile(path, stack.enter_context(_locked(database)))
+                opened |= {table.name: file for table in tables}
         if "collections" not in opened:
             raise StoreError(
                 f"The data folder {home} has no collections to carry over."
                 " Set COLLECTION_SEARCH_HOME to the folder that has them."
             )
-        _require_idle(opened["ledger"])
-        yield MigrationSource(home, opened)
+        source = MigrationSource(home, opened)
+        source.require_idle()
+        yield source
 
 
 @contextmanager
@@ -151,16 +183,3 @@ def _finish_deletions(database: Database) -> None:
         is_left = connection.execute(query).fetchone()
     while is_left and resume(database, math.inf):
         pass
-
-
-def _require_idle(connection: SQLiteConnection) -> None:
-    """Raise StoreError while a worker holds pages."""
-    query = "SELECT count(*), max(due) FROM ledger WHERE state = 'working' AND due > ?"
-    now = time.time()
-    held, until = connection.execute(query, (now,)).fetchone()
-    if held:
-        raise StoreError(
-            f"Workers hold {held} pages of the ledger. End 'collection-search worker' and 'serve',"
-            f" and try again; the pages of a killed worker are free in {math.ceil(until - now)} s.",
-            retryable=True,
-        )

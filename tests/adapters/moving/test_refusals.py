@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from support.damaged_file import damage_table
 from support.moved_home import fill_home
 from support.ports import closed_port
 
@@ -69,6 +70,19 @@ def test_a_file_that_another_process_writes_is_refused(tmp_path: Path) -> None:
             open_source(tmp_path, wait_s=0.01),
         ):
             pass
+
+
+@pytest.mark.parametrize(("file", "name"), [("collections", "chunks"), ("usage", "spend")])
+def test_the_damaged_file_is_named_and_no_other(tmp_path: Path, file: str, name: str) -> None:
+    """Whoever moves the named one away would else lose what is whole."""
+    fill_home(tmp_path)
+    damage_table(tmp_path / f"{file}.db", name)
+    table = next(table for table in TABLES if table.name == name)
+    with (
+        pytest.raises(StoreError, match=f"The database {tmp_path}/{file}.db is damaged"),
+        open_source(tmp_path) as source,
+    ):
+        source.batch(table, source.columns(table), None, 9)
 
 
 def test_nobody_writes_while_the_files_are_read(tmp_path: Path) -> None:
