@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
+from support.damaged_file import damage_table
 from support.ports import closed_port
 from support.postgres_server import (
     NEEDS_POSTGRES,
@@ -105,6 +106,17 @@ async def test_a_damaged_file_beside_the_collections_fails(
     said = f"The database {home / name} is damaged or no SQLite database. Restore a backup"
     assert said in finding.detail
     assert contents(home) == before
+
+
+@pytest.mark.parametrize("table", ["chunks", "gates", "ledger"])
+async def test_a_damaged_file_of_collections_fails(home: Path, table: str) -> None:
+    """Its list of collections can still be read."""
+    settings = Settings(home=home)
+    damage_table(home / "collections.db", table)
+    finding = await check_store(settings, tenant="local", limit_s=LIMIT_S)
+    assert finding.state == "failed"
+    said = f"The database {home}/collections.db is damaged or no SQLite database. Restore a backup"
+    assert said in finding.detail
 
 
 async def test_files_in_use_and_missing_files_are_well(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from ..sql.staging import SQLStaging
 from .collections import SQLiteCollections
 from .database import BUSY_TIMEOUT_S, Database, Schema
 from .document_rows import SQLiteRows
-from .health_check import check_neighbours
+from .health_check import check_files
 from .migration_functions import key_of_row, stems_of
 from .removal import resume
 from .vector_cache import VectorCache
@@ -75,8 +75,8 @@ class SQLiteStore:
         return str(self._database.path)
 
     async def acheck(self, *, timeout: float) -> Health:  # noqa: ARG002, ASYNC109 - as all checks
-        """Read the files beside this one. Raises StoreError that names the damaged ones."""
-        await offload(check_neighbours, self._database.path.parent)
+        """Read this file and those beside it. Raises StoreError that names the damaged ones."""
+        await offload(check_files, self._database)
         return Health()
 
     def close(self) -> None:

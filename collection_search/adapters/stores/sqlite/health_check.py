@@ -1,4 +1,4 @@
-"""A check of the files beside the collections: runs, spending and runs that wait."""
+"""A check of the collections' file and of those beside it: runs, spending and runs that wait."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .store_errors import translate_failure
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .database import Database
     from .opening import SQLiteConnection, Way
 
 NEIGHBOURS: Final = ("runs.db", "usage.db", "checkpoints.db")
@@ -24,14 +25,26 @@ _STEPS: Final = 10_000
 _DAMAGED: Final = "database disk image is malformed"
 
 
-def check_neighbours(folder: Path) -> None:
-    """Read those files of the folder that are there; nothing is made or changed. Blocks.
+def check_files(database: Database) -> None:
+    """Read the database and those files beside it that are there; nothing is made or changed.
 
-    Raises StoreError that names each damaged file and what to do.
+    Blocks. Raises StoreError that names each damaged file and what to do.
     """
-    told = [str(problem) for name in NEIGHBOURS if (problem := _problem_of(folder / name))]
+    folder = database.path.parent
+    problems = [_own_problem(database), *(_problem_of(folder / name) for name in NEIGHBOURS)]
+    told = [str(problem) for problem in problems if problem is not None]
     if told:
         raise StoreError(" ".join(told))
+
+
+def _own_problem(database: Database) -> StoreError | None:
+    """Read by a connection of the database itself: others may write to the file meanwhile."""
+    try:
+        with database.connected() as connection:
+            found = _first_damage(connection)
+    except StoreError as error:
+        return error
+    return _damaged(database.path) if found else None
 
 
 def _problem_of(path: Path) -> StoreError | None:
@@ -44,7 +57,11 @@ def _problem_of(path: Path) -> StoreError | None:
             found = _first_damage(connection)
     except sqlite3.Error as error:
         return translate_failure(path, error)
-    return translate_failure(path, sqlite3.DatabaseError(_DAMAGED)) if found else None
+    return _damaged(path) if found else None
+
+
+def _damaged(path: Path) -> StoreError:
+    return translate_failure(path, sqlite3.DatabaseError(_DAMAGED))
 
 
 def _first_damage(connection: SQLiteConnection) -> str:
@@ -58,4 +75,6 @@ def _first_damage(connection: SQLiteConnection) -> str:
         if "interrupted" in str(error):
             return ""
         raise
+    finally:
+        connection.set_progress_handler(None, 0)
     return "" if said == "ok" else said
