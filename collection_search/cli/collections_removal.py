@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import InputError
+from ..errors import ConfigError, InputError
 from ..text.counted import counted
 from .shared.context_options import Tenant, search_context
 from .shared.exit_codes import Interrupted
@@ -112,9 +112,13 @@ def delete_tenant(*, yes: Yes = False, tenant: Tenant = None) -> None:
             deleted = removal.delete_tenant(context)
         screen = Screen()
         screen.line(format_deleted(deleted))
-        if users := _users_with_tokens(context.using().home, owner):
-            for line in tokens_left(owner, users):
-                screen.note(line)
+        try:
+            users = _users_with_tokens(context.using().home, owner)
+        except ConfigError as error:  # the data is deleted all the same
+            screen.warn(f"Whether {owner} has access tokens is not known: {error}")
+            return
+        for line in tokens_left(owner, users) if users else []:
+            screen.note(line)
 
 
 def compact() -> None:

@@ -23,6 +23,7 @@ from pydantic_settings import (
 
 from ..errors import ConfigError
 from ..runtime.disk_room import FULL_ERRORS, full_disk_text
+from ..runtime.file_presence import has_file
 from ..text.problems import list_problems
 from .keyring import read_key, stored_names
 from .mistakes import (
@@ -32,7 +33,7 @@ from .mistakes import (
     warn_of_unknown_variables,
 )
 from .provider_access import ProviderAccess
-from .settings_file import read_settings_file
+from .settings_file import OTHER_FILE, read_settings_file
 from .sources import CONFIG_FILE, CONFIG_VARIABLE, PROVIDERS_VARIABLE, VendorVariables, config_path
 from .table import PREFIX, SettingsTable
 
@@ -78,7 +79,8 @@ class Settings(SettingsTable):
         Log one warning for each of our variables that this version does not know.
         """
         path = config_path()
-        if os.environ.get(CONFIG_VARIABLE) and not path.is_file():
+        is_there = has_file(path, instead=OTHER_FILE)
+        if os.environ.get(CONFIG_VARIABLE) and not is_there:
             raise ConfigError(f"{CONFIG_VARIABLE} names {str(path)!r}, which is no file.")
         warn_of_unknown_variables()
         try:

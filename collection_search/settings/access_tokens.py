@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import secrets
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import ConfigError, InputError
+from ..runtime.file_presence import no_right_to_read
 from ..runtime.private_files import create_private
 from ..runtime.whole_file import write_whole
 
@@ -31,6 +33,7 @@ PREFIX: Final = "cs_"
 _BYTES: Final = 32
 _ID_LENGTH: Final = 12
 _USER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
+_FILE: Final = re.compile(r"[0-9a-f]{64}\.json")
 _SENT: Final = re.compile(PREFIX + r"[A-Za-z0-9_-]{43}")
 
 
@@ -88,21 +91,22 @@ class AccessTokens:
 
     def find(self, token: str) -> AccessToken | None:
         """Return whom the token stands for; None for one that was never issued, or is removed."""
-        return self._read(_hash(token)) if _SENT.fullmatch(token) else None
+        if not _SENT.fullmatch(token):
+            return None
+        try:
+            return self._read(_hash(token))
+        except OSError:  # a file that cannot be read lets nobody in
+            return None
 
     def every(self) -> list[AccessToken]:
-        """Return all tokens, the oldest first."""
-        found = [self._read(path.stem) for path in self._folder.glob("*.json")]
+        """Return all tokens, the oldest first. Raises ConfigError where they cannot be read."""
+        found = [self._listed(path) for path in self._files()]
         return sorted(filter(None, found), key=lambda one: (one.created_at, one.token_id))
 
     def remove(self, token_ids: Iterable[str]) -> int:
         """Remove the tokens with these ids; return how many there were. Raises ConfigError."""
-        paths = [
-            path
-            for token_id in token_ids
-            if re.fullmatch(f"[0-9a-f]{{{_ID_LENGTH}}}", token_id)
-            for path in self._folder.glob(f"{token_id}*.json")
-        ]
+        ids = set(token_ids)
+        paths = [path for path in self._files() if path.stem[:_ID_LENGTH] in ids]
         try:
             for path in paths:
                 path.unlink(missing_ok=True)
@@ -112,16 +116,39 @@ class AccessTokens:
             ) from error
         return len(paths)
 
+    def _listed(self, path: Path) -> AccessToken | None:
+        try:
+            return self._read(path.stem)
+        except FileNotFoundError:  # removed meanwhile
+            return None
+        except OSError as error:
+            raise no_right_to_read(path, error) from error
+
+    def _files(self) -> list[Path]:
+        """Return the files of tokens. Raises ConfigError for a folder that cannot be read.
+
+        `Path.glob` takes one for empty. The tokens in it let their users in all the same.
+        """
+        try:
+            with os.scandir(self._folder) as entries:
+                names = [entry.name for entry in entries if _FILE.fullmatch(entry.name)]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise no_right_to_read(self._folder, error) from error
+        return [self._folder / name for name in names]
+
     def _path(self, digest: str) -> Path:
         return self._folder / f"{digest}.json"
 
     def _read(self, digest: str) -> AccessToken | None:
-        """Return the token of a hash; a file that cannot be read lets nobody in."""
+        """Return the token of a hash, None for a damaged file. Raises OSError."""
+        read = self._path(digest).read_bytes()
         try:
-            kept: Any = json.loads(self._path(digest).read_bytes())
+            kept: Any = json.loads(read)
             tenant, user, created_at = (kept[name] for name in ("tenant", "user", "created_at"))
             return AccessToken(digest[:_ID_LENGTH], tenant, user, Role[kept["role"]], created_at)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError):
             return None
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import ConfigError
+from ..runtime.file_presence import has_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from yaml import MarkedYAMLError
 
+OTHER_FILE: Final = "set COLLECTION_SEARCH_CONFIG to another file"
 _ONE_A_LINE: Final = "must hold one setting a line, as in 'tenant: acme'"
 _WORDS: Final = (
     ("character '\\t'", "a tab stands where only blanks may; indent with blanks"),
@@ -35,7 +37,7 @@ def read_settings_file(path: Path) -> dict[str, Any]:
 
     Raises ConfigError, without a value of the file.
     """
-    if not path.is_file():
+    if not has_file(path, instead=OTHER_FILE):
         return {}
     import yaml  # most have no file, and the command starts faster without
 

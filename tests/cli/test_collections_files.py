@@ -14,6 +14,7 @@ from collection_search.adapters.stores.sqlite.run_history import SQLiteRuns
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.contracts.collection import TenantScope
 from collection_search.ports.usage import SpendEntry
+from collection_search.settings.access_tokens import FOLDER
 from collection_search.settings.process_defaults import process_settings
 from collection_search.testing.stores.server_runs import RUN
 from collection_search.testing.stores.suite import chunks, document
@@ -167,6 +168,18 @@ def test_a_deleted_tenant_keeps_its_tokens_and_is_told(command: Invoke) -> None:
     ]
     assert command("tokens", "remove", "ann", "--tenant", "acme").code == 0
     assert not command("collections", "delete-tenant", "--tenant", "acme", "--yes").err
+
+
+def test_a_deleted_tenant_s_unknown_tokens_are_told(command: Invoke) -> None:
+    """The data is deleted all the same."""
+    fill("acme", "cancel")
+    folder = process_settings().home / FOLDER
+    folder.symlink_to(folder)
+    ended = command("collections", "delete-tenant", "--tenant", "acme", "--yes")
+    assert ended.code == 0
+    assert "1 documents" in ended.out
+    (warning,) = ended.warnings
+    assert "Whether acme has access tokens is not known" in warning
 
 
 @pytest.mark.usefixtures("filled")

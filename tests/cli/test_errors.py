@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 from support.scripted_world import QUESTION
+from support.taken_rights import as_any_user, closed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -257,3 +261,32 @@ def test_a_tenant_that_was_named_is_told(command: Invoke, monkeypatch: pytest.Mo
     assert "Tenant 'local' has no collection" in command(*ASK, "--tenant", "local").complaints[0]
     monkeypatch.setenv("COLLECTION_SEARCH_TENANT", "acme")
     assert "Tenant 'acme' has no collection 'py'" in command(*ASK).complaints[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "file"),
+    [
+        (("tokens", "list"), "access-tokens"),
+        (("tokens", "remove", "ann"), "access-tokens"),
+        (("corpus", "list"), "corpus-folders.db"),
+        (("migrate", "--to", "postgresql://me@127.0.0.1:1/x"), "collections.db"),
+        (("collections", "list"), "settings.yaml"),
+    ],
+)
+def test_a_folder_of_somebody_else(tmp_path: Path, arguments: tuple[str, ...], file: str) -> None:
+    """It is told, and not taken for an empty one."""
+    home = tmp_path / "home"
+    home.mkdir()
+    given = {"COLLECTION_SEARCH_HOME": str(home)}
+    if file.endswith(".yaml"):
+        given["COLLECTION_SEARCH_CONFIG"] = str(home / file)
+    run = [*as_any_user(), sys.executable, "-m", "collection_search", *arguments]
+    with closed(home):
+        ended = subprocess.run(
+            run, env={**os.environ, **given}, capture_output=True, text=True, check=False
+        )
+    assert ended.returncode == 2, ended.stderr
+    said = " ".join(ended.stderr.split())
+    assert said.startswith(f"collection-search: {home / file} cannot be read (Permission denied).")
+    assert "Give this user the right to read it and its folder, or set COLLECTION_SEARCH_" in said

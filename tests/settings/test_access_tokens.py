@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from collection_search.errors import InputError
+from collection_search.errors import ConfigError, InputError
 from collection_search.settings.access_tokens import FOLDER, AccessTokens, Role
 
 if TYPE_CHECKING:
@@ -54,6 +54,28 @@ def test_a_damaged_file_lets_nobody_in(tmp_path: Path, content: bytes) -> None:
     file.write_bytes(content)
     assert tokens.find(token) is None
     assert tokens.every() == []
+
+
+def test_a_folder_that_cannot_be_read_is_not_taken_for_empty(tmp_path: Path) -> None:
+    """A loop of links stands for rights, which root has all of."""
+    folder = tmp_path / FOLDER
+    folder.symlink_to(folder)
+    with pytest.raises(ConfigError, match=f"{FOLDER} cannot be read"):
+        AccessTokens(tmp_path).every()
+    with pytest.raises(ConfigError, match=f"{FOLDER} cannot be read"):
+        AccessTokens(tmp_path).remove(["0" * 12])
+
+
+def test_a_token_that_cannot_be_read_is_told_and_lets_nobody_in(tmp_path: Path) -> None:
+    """Another user may have issued it; the server of that user lets its owner in."""
+    tokens = AccessTokens(tmp_path)
+    token = tokens.add("acme", "ann", Role.admin)
+    (file,) = (tmp_path / FOLDER).iterdir()
+    file.unlink()
+    file.symlink_to(file)
+    assert tokens.find(token) is None
+    with pytest.raises(ConfigError, match=f"{file.name} cannot be read"):
+        tokens.every()
 
 
 @pytest.mark.parametrize("user", ["", "ann/bob", "../ann", "ann bob", "a" * 101, "ann\n", "*"])

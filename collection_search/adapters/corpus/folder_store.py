@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import StoreError
 from ...runtime.disk_room import full_disk_text, tells_full_disk
+from ...runtime.file_presence import has_file
 from ...runtime.private_files import create_private
 from ...text.clean import to_unicode
 from .entry import CorpusPage
@@ -46,7 +47,8 @@ class Folder:
 class FolderStore:
     """A store of folders. Its write lock also protects the index.
 
-    Every method raises StoreError when the file cannot be read or written.
+    Every method raises StoreError when the file cannot be read or written, ConfigError where this
+    user may not even look for it.
     """
 
     def __init__(self, path: Path, *, lock_wait_s: float = 120.0) -> None:
@@ -105,7 +107,7 @@ class FolderStore:
             db.execute("COMMIT")
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
-        if not self._path.exists():
+        if not has_file(self._path):
             return []
         with self._store_errors(), closing(open_read_only(self._path)) as db:
             exists = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'revision'").fetchone()

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ...errors import StoreError
+from ...runtime.file_presence import has_file
 from ..stores.sqlite import COLLECTIONS as COLLECTIONS_FILE
 from ..stores.sqlite.database import Database
 from ..stores.sqlite.removal import resume
@@ -137,12 +138,13 @@ class MigrationSource:
 def open_source(home: Path, *, wait_s: float = WAIT_S) -> Iterator[MigrationSource]:
     """Open the files, migrated to the newest version; others may read them, not write to them.
 
-    Raises StoreError when another process writes to them or works on pages of the ledger.
+    Raises StoreError when another process writes to them or works on pages of the ledger,
+    ConfigError for a folder that this user may not read.
     """
     opened: dict[str, _OpenFile] = {}
     with ExitStack() as stack:
         for name, (schema, tables) in _FILES.items():
-            if (path := home / name).is_file():
+            if has_file(path := home / name):
                 database = Database(path, schema, busy_timeout_s=wait_s)
                 stack.callback(database.close)
                 if name == "collections.db":

@@ -21,12 +21,13 @@ def complete_collections(context: typer.Context, incomplete: str) -> Iterator[st
     """Yield the collections of the tenant whose names begin so; none where they cannot be read."""
     from ...context import SearchContext
     from ...errors import CollectionSearchError
+    from ...runtime.file_presence import has_file
     from ...settings import Settings
     from .stored_collections import open_collections
 
     try:
         settings = Settings.load()
-        if not settings.collections_path.exists():  # asking for names makes no database
+        if not has_file(settings.collections_path):  # asking for names makes no database
             return
         store, owner = open_collections(
             SearchContext(settings=settings, tenant_id=context.params.get("tenant"))
