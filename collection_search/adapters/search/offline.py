@@ -44,6 +44,10 @@ class OfflineSearch:
         """Build the index if need be. Raises ConfigError or StoreError."""
         self._corpus.prepare(progress)
 
+    def count_folders(self) -> int:
+        """Return how many folders were added. Raises ConfigError, StoreError for a damaged file."""
+        return len(self._corpus.folders())
+
     def search(self, query: str, *, max_results: int) -> SearchAdapterResponse:
         """Return pages that share words with the query, best first; none is no error.
 

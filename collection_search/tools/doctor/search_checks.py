@@ -151,7 +151,10 @@ async def _unused(settings: Settings, finding: Finding, info: ProviderInfo) -> F
 
 
 async def _offline(settings: Settings, finding: Finding) -> Finding:
-    """Return whether this Python can search offline, and whether its index exists."""
+    """Return whether this Python can search offline, and whether its index exists.
+
+    Raises ConfigError or StoreError for added folders that cannot be read: no run could search.
+    """
     try:
         is_built = settings.corpus_path.exists()
     except PermissionError:  # the check of the store tells it
@@ -166,6 +169,8 @@ async def _offline(settings: Settings, finding: Finding) -> Finding:
             "the SQLite of this Python has no full-text search (FTS5)",
             "Use another build of Python, or another provider.",
         )
+    adapter = await to_thread.run_sync(make_adapter, settings, "search", "offline")
+    await to_thread.run_sync(adapter.count_folders)
     return replace(finding, state="ok", key="not needed", detail=detail)
 
 

@@ -97,6 +97,17 @@ async def test_out_of_the_box_all_is_well() -> None:
     assert part(found, "wikipedia").storage_rights == "allowed"
 
 
+async def test_the_offline_search_fails_with_its_list_of_folders(tmp_path: Path) -> None:
+    """Every run would end with the same sentence."""
+    assert (await alone("offline", home=tmp_path)).state == "ok"
+    path = tmp_path / "corpus-folders.db"
+    path.write_bytes(b"no database " * 400)
+    finding = await alone("offline", home=tmp_path)
+    assert finding.state == "failed"
+    assert finding.detail.startswith(f"The list of added folders, {path}, cannot be used")
+    assert "delete it and add the folders again" in finding.detail
+
+
 @pytest.mark.slow
 async def test_every_provider_is_looked_at_without_spending(server: ProviderServer) -> None:
     """A free call tells of the key; else the host is asked, without key and query."""
