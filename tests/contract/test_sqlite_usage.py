@@ -10,13 +10,16 @@ import pytest
 
 from collection_search.adapters.stores.sqlite.usage import SQLiteUsage
 from collection_search.errors import StoreError
-from collection_search.ports.usage import AnswerCache, QuotaStore, SpendLedger
+from collection_search.ports.usage import AnswerCache, QuotaStore, SpendEntry, SpendLedger
 from collection_search.settings import Settings
+from collection_search.testing.clock import FakeClock
 from collection_search.testing.stores.usage import UsageContract
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+DAY_S = 86_400.0
 
 
 class TestSQLiteUsage(UsageContract):
@@ -58,6 +61,22 @@ def test_no_key_or_query_is_written_in_the_clear(tmp_path: Path) -> None:
     usage.put("one", "search", "a private question", b"answer")
     usage.close()
     assert b"a private question" not in (tmp_path / "usage.db").read_bytes()
+
+
+def test_a_deletion_by_a_wrong_clock_refuses_nothing_later(tmp_path: Path) -> None:
+    """Once the clock is right again, answers are kept: each would be paid for anew."""
+    clock = FakeClock()
+    ahead = SQLiteUsage(tmp_path / "usage.db", clock=lambda: clock.time() + 90 * DAY_S)
+    ahead.delete_tenant("one")
+    ahead.close()
+    usage = SQLiteUsage(tmp_path / "usage.db", clock=clock.time)
+    now = clock.time()
+    usage.put_of_run("one", "search", {"key": b"answer"}, began_at=now)
+    usage.add([SpendEntry("one", "run", now, "search", "brave", question="Why?", began_at=now)])
+    usage.flush()
+    assert usage.get("one", "search", "key", max_age_s=60) == b"answer"
+    assert usage.run_total("one", "run").question == "Why?"
+    usage.close()
 
 
 def test_what_an_answer_replaced_is_in_no_file(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from ....errors import StoreError
 from ....runtime.failure_log import log_failure
 from ....runtime.write_behind import write_behind
 from .answer_keys import KeyIndex
-from .deletion_marks import NOT_DELETED, hash_tenant
+from .deletion_marks import NOT_DELETED, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -175,7 +175,7 @@ class AnswerQueue:
         rows = [
             (
                 *(tenant_id, kind, hash_key(key), payload, row.stored_at),
-                *(hash_tenant(tenant_id), row.began_at),
+                *values_of(tenant_id, row.began_at, row.stored_at),
             )
             for (tenant_id, kind, key), row in queued.items()
             if (payload := row.made()) is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ....text.clean import to_unicode
-from .deletion_marks import NOT_DELETED, hash_tenant
+from .deletion_marks import NOT_DELETED, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,11 @@ def keep_questions(connection: Connection, entries: Sequence[SpendEntry]) -> Non
     rows = [
         (
             *(entry.tenant_id, entry.run_id, to_unicode(entry.question)),
-            hash_tenant(entry.tenant_id),
-            entry.at if entry.began_at is None else entry.began_at,
+            *values_of(
+                entry.tenant_id,
+                entry.at if entry.began_at is None else entry.began_at,
+                entry.at,
+            ),
         )
         for entry in entries
         if entry.question
