@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import platformdirs
@@ -22,6 +21,7 @@ from ..text.validation import require_form
 from .engine_addresses import BrokerAddress, PostgresAddress
 from .function_settings import FunctionEntry
 from .host_addresses import HostPort, ProxyAddress
+from .local_paths import LocalFolder, LocalPath
 from .page_parsers import PageParsers
 from .price_settings import PriceTable
 from .provider_access import Address, ProviderAccess
@@ -76,9 +76,9 @@ class SettingsTable(ServerTable, RankingTable, PriceTable):
         vendors = {name: access for name, access in providers.items() if name != WEB_SEARCH_ENTRY}
         return {WEB_SEARCH_ENTRY: providers[WEB_SEARCH_ENTRY], **given, "providers": vendors}
 
-    home: Annotated[Path, AfterValidator(Path.absolute)] = Field(
+    home: LocalFolder = Field(
         default_factory=lambda: platformdirs.user_data_path("collection-search"),
-        description="Folder of the databases.",
+        description="Folder of the databases; `~` is the user's home folder.",
     )
     database_url: PostgresAddress | None = Field(
         default=None,
@@ -173,7 +173,7 @@ class SettingsTable(ServerTable, RankingTable, PriceTable):
         max_length=100,
         description="First part of every metric's name.",
     )
-    metrics_file: Path | None = Field(
+    metrics_file: LocalPath | None = Field(
         default=None,
         description=(
             "File that a command writes its metrics to, at its end, and a worker every 15 s;"
@@ -248,7 +248,7 @@ class SettingsTable(ServerTable, RankingTable, PriceTable):
     fetch_browser: bool = Field(
         default=False, description="Run the scripts of pages that have no text without them."
     )
-    browser_path: Path | None = Field(
+    browser_path: LocalPath | None = Field(
         default=None, description="Chromium's program, where it is not found in PATH."
     )
     browser_sandbox: bool = Field(

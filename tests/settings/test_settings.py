@@ -339,6 +339,26 @@ def test_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None
     assert Settings.load().model is None
 
 
+@pytest.mark.parametrize("source", ["variable", "file", "argument"])
+def test_a_tilde_is_the_user_s_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    """No shell has replaced it in a file or a unit of systemd; a folder `~` would be made."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "ann"))
+    monkeypatch.delenv("COLLECTION_SEARCH_HOME", raising=False)
+    names = {"home": "~/data", "metrics_file": "~/run.prom", "browser_path": "~/bin/chromium"}
+    if source == "file":
+        lines = "\n".join(f'{name}: "{path}"' for name, path in names.items())
+        (tmp_path / "collection-search.yaml").write_text(lines)
+    for name, path in names.items() if source == "variable" else ():
+        monkeypatch.setenv(f"COLLECTION_SEARCH_{name.upper()}", path)
+    settings = Settings.load(**names if source == "argument" else {})
+    assert settings.home == tmp_path / "ann" / "data"
+    assert settings.metrics_file == tmp_path / "ann" / "run.prom"
+    assert settings.browser_path == tmp_path / "ann" / "bin" / "chromium"
+
+
 def test_unwritable_home_is_a_config_error(tmp_path: Path) -> None:
     """A data folder that is a file says which variable to set."""
     (tmp_path / "file").touch()
