@@ -11,6 +11,7 @@ from ....text.clean import to_unicode
 from ....text.headings import heading_mark, write_headings
 from ....text.urls import normalize_url
 from .blocking_pages import NOTICE_CHARS, read_signs, refuse_blocking_page
+from .code_blocks import mark_code, with_code_lines
 from .extracted import EmptyDocumentError, Extracted
 from .html_lines import html_lines
 from .html_tree import parse_page
@@ -61,7 +62,7 @@ def with_headings(text: str) -> str:
     """Return a text whose headings are marked as it is stored."""
     for mark, shown in _UNSEEN_MARKS.items():
         text = text.replace(mark, shown)
-    return to_unicode(write_headings(text))
+    return to_unicode(write_headings(with_code_lines(text)))
 
 
 def _text(tree: Any, title: str, *, lines_alone: bool) -> str:
@@ -79,6 +80,7 @@ def _text(tree: Any, title: str, *, lines_alone: bool) -> str:
     refuse_blocking_page(signs, tree, lines, consent)
     text = ""
     if not lines_alone:
+        mark_code(tree)
         text = trafilatura.extract(tree, fast=True, include_comments=False) or ""
     if len(text) >= _SHORT_TEXT or len(lines) <= len(text):
         return text

@@ -94,15 +94,15 @@ class _Lines:
             self.line.append(" " if self.line and self.line[-1].endswith("|") else "| ")
             self.in_cell += 1
         elif element.tag not in _INLINE:
-            self._break_line()
+            self._end_block()
             self.verbatim += element.tag in _VERBATIM
 
     def end(self, element: Any, *, is_table: bool) -> None:
         if is_table and element.tag in _CELLS:
             self.in_cell -= 1
             self.line.append(" |")
-        elif element.tag not in _INLINE:
-            self._break_line()
+        elif element.tag not in _INLINE and element.tag != "br":
+            self._end_block()
             self.verbatim -= element.tag in _VERBATIM
             if is_table and len(element) and all(cell.tag == "th" for cell in element):
                 self.done.append("|" + "---|" * len(element))
@@ -125,6 +125,11 @@ class _Lines:
     def text(self) -> str:
         self._break_line()
         return "\n".join(self.done).strip("\n")
+
+    def _end_block(self) -> None:
+        """End the line where there is one: a block within code makes no empty lines."""
+        if self.line:
+            self._break_line()
 
     def _break_line(self) -> None:
         if self.in_cell:

@@ -29,6 +29,19 @@ def test_code_keeps_lines_and_indentation() -> None:
 
 
 @pytest.mark.parametrize(
+    "code",
+    [
+        "if x:<br>  y()<br>z()",
+        "<div>if x:</div><div>  y()</div><div>z()</div>",
+        "<span>if x:<br></span><span>  y()<br></span>z()<br>",
+    ],
+)
+def test_each_line_of_code_is_one(code: str) -> None:
+    """Also where elements end them: they make no empty lines."""
+    assert lines(f"<p>a</p><pre>{code}</pre><p>b</p>") == ["a", "if x:", "  y()", "z()", "b"]
+
+
+@pytest.mark.parametrize(
     ("body", "expected"),
     [
         ("<p>one <b>two</b>\n three</p><p>four</p>", ["one two three", "four"]),
