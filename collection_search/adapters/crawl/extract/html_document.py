@@ -10,6 +10,7 @@ from ....errors import InvalidUrlError
 from ....text.clean import to_unicode
 from ....text.headings import heading_mark, write_headings
 from ....text.urls import normalize_url
+from .article_parts import keep_parts
 from .blocking_pages import NOTICE_CHARS, read_signs, refuse_blocking_page
 from .code_blocks import mark_code, with_code_lines
 from .extracted import EmptyDocumentError, Extracted
@@ -81,6 +82,7 @@ def _text(tree: Any, title: str, *, lines_alone: bool) -> str:
     text = ""
     if not lines_alone:
         mark_code(tree)
+        keep_parts(tree)
         text = trafilatura.extract(tree, fast=True, include_comments=False) or ""
     if len(text) >= _SHORT_TEXT or len(lines) <= len(text):
         return text
