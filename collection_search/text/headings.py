@@ -38,6 +38,15 @@ def heading_mark(level: int) -> str:
     return _MARK.format(min(level, _MAX_LEVELS))
 
 
+def is_marked_heading(line: str) -> bool:
+    """Return whether the line is a heading for `write_headings`, and has a title.
+
+    >>> is_marked_heading(heading_mark(2) + "Use"), is_marked_heading("Use it.")
+    (True, False)
+    """
+    return "¤" in line and _MARKED.match(f"\n{line}") is not None
+
+
 def write_headings(text: str) -> str:
     r"""Return the text with its marked lines as headings, and with no other line that looks so.
 

@@ -10,9 +10,9 @@ from ....errors import InvalidUrlError
 from ....text.clean import to_unicode
 from ....text.headings import heading_mark, write_headings
 from ....text.urls import normalize_url
-from .article_parts import keep_parts
+from .article import article_text
 from .blocking_pages import NOTICE_CHARS, read_signs, refuse_blocking_page
-from .code_blocks import mark_code, with_code_lines
+from .code_blocks import with_code_lines
 from .extracted import EmptyDocumentError, Extracted
 from .html_lines import html_lines
 from .html_tree import parse_page
@@ -71,19 +71,13 @@ def _text(tree: Any, title: str, *, lines_alone: bool) -> str:
 
     With `lines_alone` no article is looked for, since that takes time by the depth of the tree.
     """
-    import trafilatura
-
     show_shadow_roots(tree)
     signs = read_signs(tree, title)
     consent = remove_unseen(tree)
     _mark_structure(tree)
     lines = html_lines(tree, enough=NOTICE_CHARS)
     refuse_blocking_page(signs, tree, lines, consent)
-    text = ""
-    if not lines_alone:
-        mark_code(tree)
-        keep_parts(tree)
-        text = trafilatura.extract(tree, fast=True, include_comments=False) or ""
+    text = "" if lines_alone else article_text(tree)
     if len(text) >= _SHORT_TEXT or len(lines) <= len(text):
         return text
     return lines if len(lines) <= NOTICE_CHARS else html_lines(tree)
