@@ -36,6 +36,8 @@ def keep_parts(tree: Any) -> None:
         link.drop_tree()
     for part in [*_words(tree), *_buttons(tree)]:
         part.drop_tag()
+    for formula in list(_formulas(tree)):
+        _spell_out(formula)
     for note in tree.iter("aside"):
         if _is_note(note) and _is_in(note, "main", "article"):
             note.tag = "div"
@@ -69,6 +71,20 @@ def _words(tree: Any) -> Iterator[Any]:
 def _buttons(tree: Any) -> Iterator[Any]:
     """Yield buttons that are the text of a heading: they open the part below it."""
     return (button for button in tree.iter("button") if _is_in(button, *_HEADINGS))
+
+
+def _formulas(tree: Any) -> Iterator[Any]:
+    """Yield formulas that have no source in TeX, which an extraction would read."""
+    for formula in tree.iter("math"):
+        if not formula.get("alttext") and formula.find(".//annotation") is None:
+            yield formula
+
+
+def _spell_out(formula: Any) -> None:
+    text = "".join("".join(formula.itertext()).split())
+    for child in list(formula):
+        formula.remove(child)
+    formula.tag, formula.text = "span", text
 
 
 def _is_note(aside: Any) -> bool:

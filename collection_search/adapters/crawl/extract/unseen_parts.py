@@ -82,6 +82,7 @@ def show_shadow_roots(tree: Any) -> None:
 
 def remove_unseen(tree: Any) -> str:
     """Remove hidden elements and requests for consent; return the text of the requests."""
+    _show_formulas(tree)
     _remove_hidden(tree)
     banners = list(_banners(tree))
     if banners and _is_page_itself(tree, banners):
@@ -89,6 +90,15 @@ def remove_unseen(tree: Any) -> str:
     text = "\n".join(html_lines(banner) for banner in banners)
     _remove(iter(banners))
     return text
+
+
+def _show_formulas(tree: Any) -> None:
+    """Show formulas that are hidden behind a picture of them: Wikipedia's are."""
+    for wrapper in tree.iter("span"):
+        if len(wrapper) == 1 and wrapper[0].tag == "math":
+            picture = wrapper.getnext()
+            if picture is not None and picture.tag == "img":
+                wrapper.attrib.pop("style", None)
 
 
 def _remove_hidden(tree: Any) -> None:

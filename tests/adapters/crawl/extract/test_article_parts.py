@@ -24,6 +24,8 @@ def text_of(part: str) -> str:
         ("<p>It opened on <time>2 May</time> at noon.</p>", "It opened on 2 May at noon."),
         ("<ul><li><time>1999</time>: it began.</li></ul>", "- 1999: it began."),
         ("<ul><li><label><input type='checkbox'> Buy milk</label></li></ul>", "- Buy milk"),
+        ("<p>Here <math><mi>x</mi> <mo>=</mo><mn>5</mn></math> holds.</p>", "Here x=5 holds."),
+        ("<p>Here <math alttext='x^2'><mi>x</mi></math> holds.</p>", r"Here \(x^2\) holds."),
         ("<p>It is <output>5</output> metres.</p>", "It is 5 metres."),
         (
             "<p>Call <a href='tel:+49'>0123 456</a> or <a href='mailto:a@b.test'>a@b.test</a>.</p>",

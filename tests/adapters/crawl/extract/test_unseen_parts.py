@@ -100,6 +100,16 @@ def test_a_formula_is_read_once() -> None:
     assert seen(f"<p>The radius is {formula}.</p>").split() == ["The", "radius", "is", "r", "."]
 
 
+def test_a_formula_behind_its_picture_is_read() -> None:
+    """Wikipedia hides it from all but screen readers."""
+    hidden = "<span style='display: none'><math><mi>r</mi></math></span>"
+    shown = seen(f"<p>The radius is <b>{hidden}<img src='r.svg'></b>.</p>")
+    assert shown.split() == ["The", "radius", "is", "r", "."]
+    assert seen(f"<p>The radius is <b>{hidden}</b>.</p>") == "The radius is ."
+    other = hidden.replace("<math>", "<i>Buy</i><math>")
+    assert "Buy" not in seen(f"<p>The radius is <b>{other}<img src='r.svg'></b>.</p>")
+
+
 BANNERS = (
     "<div id='onetrust-banner-sdk'>We use cookies.<button>Accept All Cookies</button></div>",
     "<section class='cookie-notice'><p>This site uses cookies.</p><button>OK</button></section>",
