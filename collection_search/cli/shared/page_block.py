@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import textwrap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ...contracts.collection import Passage
     from .terminal import Screen
 
+_HEADING: Final = re.compile(r"(#{1,6})[ \t]+([^\n]*)")
 _INDENT: Final = 4
 _ELLIPSIS: Final = 2
 """Columns that ` …` takes."""
@@ -204,10 +206,20 @@ def section_of(passage: Passage, sections: Sequence[tuple[int, str]] = ()) -> st
     path = [str(heading) for heading in given] if isinstance(given, list) else []
     if sections:
         (level, first), *_ = sections
-        kept = path.index(first) if first in path else level - 1
+        kept = path.index(first) if first in path else _levels_above(passage.text, path, level)
         path = [*path[:kept], *(text for _, text in sections)]
     place = f"page {number}" if isinstance(number, int) else ""
     return ", ".join(filter(None, [" > ".join(path), place]))
+
+
+def _levels_above(text: str, path: Sequence[str], level: int) -> int:
+    """Return how many of a passage's own headings stay above one of this level inside it.
+
+    A passage that begins with the last of them shows its level: many pages begin with the second.
+    """
+    begin = _HEADING.match(text)
+    last = len(begin[1]) if begin and path and begin[2] == path[-1] else len(path)
+    return min(len(path), max(0, len(path) + level - last - 1))
 
 
 def _touch(text: str, one: Excerpt, other: Excerpt) -> bool:
