@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from ....errors import StoreError
 from ....runtime.disk_room import has_room
 from .forks import CALLS
-from .opening import connect, has_log, is_unwritable, read_pragma, reading_way
+from .opening import connect, find_file_id, has_log, is_unwritable, read_pragma, reading_way
 from .shared_commits import SharedCommits
 from .store_errors import ELSEWHERE, translate_failure, unwritable_error
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..sql.connection import Whose
-    from .opening import SQLiteConnection, Way
+    from .opening import FileId, SQLiteConnection, Way
 
 BUSY_TIMEOUT_S: Final = 30.0
 _LOG_WAIT_MS: Final = 200
@@ -81,8 +81,10 @@ class Database:
         self._way: Way = "rw"
         self._was_full = False
         weakref.finalize(self, _close_all, self._idle)
+        self._file: FileId | None = None
         with self._translated():
             self._open_file()
+        self._file = find_file_id(path)
 
     @contextmanager
     def read(self, _whose: Whose = None) -> Iterator[SQLiteConnection]:
@@ -135,6 +137,7 @@ class Database:
         return SharedCommits(self._begin_write, self._give_back, wait_s=self._busy_timeout_s)
 
     def _begin_write(self) -> SQLiteConnection:
+        self._refuse_another_file()
         connection = self._take() or self._open()
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -172,6 +175,7 @@ class Database:
         connection.close()
 
     def _open(self) -> SQLiteConnection:
+        self._refuse_another_file()
         connection = connect(self.path, self._way, self._busy_timeout_s)
         try:
             connection.row_factory = sqlite3.Row
@@ -270,6 +274,17 @@ class Database:
                 time.sleep(0.01)
             else:
                 return
+
+    def _refuse_another_file(self) -> None:
+        """Raise StoreError where the file that was opened has been moved, replaced or deleted.
+
+        SQLite would go on writing to it, and nobody would find the rows.
+        """
+        if self._file is not None and find_file_id(self.path) != self._file:
+            self._refuse(
+                "was moved, replaced or deleted while this program had it open. Put it back, or"
+                " start the program anew"
+            )
 
     def _refuse(self, reason: str) -> None:
         raise StoreError(f"The database {self.path} {reason}.")

@@ -18,6 +18,10 @@ _SIGNS: Final = ("unable to open", "readonly", "disk i/o")
 """Words of sqlite3's messages for a volume on which it cannot make its files."""
 
 
+FileId: TypeAlias = tuple[int, int]
+"""Device and number of a file; another file has another one, whatever its name."""
+
+
 class SQLiteConnection(sqlite3.Connection):
     """A connection that the statements of `stores.sql` can use."""
 
@@ -48,6 +52,15 @@ def connect(path: Path, way: Way, timeout_s: float) -> SQLiteConnection:
 def read_pragma(connection: SQLiteConnection, name: str) -> int:
     """Return the number that a PRAGMA tells."""
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def find_file_id(path: Path) -> FileId | None:
+    """Return what tells the file from another of the same name, None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def is_unwritable(path: Path, error: sqlite3.Error) -> bool:

@@ -249,6 +249,31 @@ class TestMigrations:
             Database(path, replace(new, migrations={2: new.migrations[2]}))
 
 
+def test_nothing_is_written_to_a_file_that_is_no_longer_there(path: Path) -> None:
+    """The rows would go into a file that nobody finds; once it is back, they go into it."""
+    database = Database(path, COLLECTIONS)
+    away = path.rename(path.with_name("away.db"))
+    with pytest.raises(StoreError, match=r"moved, replaced or deleted"), database.write():
+        pass
+    database.close()
+    with pytest.raises(StoreError, match=r"moved, replaced or deleted"), database.read():
+        pass
+    assert not path.exists()
+    away.rename(path)
+    with database.write() as connection:
+        connection.execute("INSERT INTO collections (tenant_id, name) VALUES ('t', 'c')")
+    database.close()
+
+
+def test_nothing_is_written_to_the_file_that_replaced_it(path: Path) -> None:
+    database = Database(path, COLLECTIONS)
+    path.unlink()
+    Database(path, COLLECTIONS).close()
+    with pytest.raises(StoreError, match=r"moved, replaced or deleted"), database.write():
+        pass
+    database.close()
+
+
 def test_a_path_that_is_no_file_is_named(tmp_path: Path) -> None:
     """A folder in the file's place cannot be opened."""
     with pytest.raises(StoreError, match="cannot be opened for writing"):
