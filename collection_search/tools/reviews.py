@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _UNASKED: Final = (
     "The answer was given before this review was asked: the run's question, collection or pages"
     " have changed. Nothing was decided. Drop the answer with graph.update_state(config, None), and"
-    " call the graph with None as input: it asks."
+    " call the graph with None as input: it asks. As a subgraph it begins anew then."
 )
 
 _SAID: Final = ("status", "approved_urls", "added_urls", "approver", "decided_by", "comment")

@@ -90,6 +90,7 @@ class RunView {
       dispatchEvent(new Event("gates-changed"));
     } else if (this.run.status === "waiting" && event.type === "node_finished") {
       this.#became({ ...this.run, status: "running" });
+      dispatchEvent(new Event("gates-changed"));
     } else if (this.run.queued) this.#became({ ...this.run, queued: false });
   }
 
@@ -156,7 +157,8 @@ class RunView {
     const results = (run.output.results ?? []).map((each) => ({ ...each, ...known[each.url] }));
     if (!results.length) {
       if (!may("reviewer")) return empty(t("results.none"), t("empty.viewer"));
-      return empty(t("results.none"), t("results.noneHint"),
+      const isFailed = run.output.outcome === "search_failed"; // other words would not help
+      return empty(t("results.none"), t(isFailed ? "results.failedHint" : "results.noneHint"),
         el("a", { class: "button", href: "#/ask" }, t("run.askOther")));
     }
     const canTick = may("reviewer");
