@@ -17,6 +17,7 @@ from typing_extensions import TypedDict
 
 from ..contracts.search import NormalizedQuery  # noqa: TC001 - pydantic reads it
 from ..errors import InputError
+from ..planning.quality import MAX_QUERIES
 from ..text.problems import join_problems, list_problems, suggest
 
 if TYPE_CHECKING:
@@ -26,10 +27,14 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 
+_MAX_QUERIES: Final = 4 * MAX_QUERIES
+"""Each of them is searched for and paid."""
+
+
 class _Planned(TypedDict):
     """What is needed of a strategy."""
 
-    queries: Annotated[list[NormalizedQuery], Field(min_length=1)]
+    queries: Annotated[list[NormalizedQuery], Field(min_length=1, max_length=_MAX_QUERIES)]
 
 
 _NEEDED: Final[Mapping[str, Any]] = MappingProxyType(

@@ -50,6 +50,7 @@ async def make(change: Any, graph: Any, context: SearchContext, way: str) -> Non
 
 WRONG = [
     ({"strategy": {"queries": []}}, "strategy.queries: give 1 or more of them"),
+    ({"strategy": {"queries": ["asyncio"] * 21}}, "strategy.queries: give 20 or fewer of them"),
     ({"strategy": {"queries": "asyncio"}}, "strategy.queries: give a list"),
     ({"strategy": None}, "strategy: give a map of names and values"),
     ({"max_candidates": 0}, "max_candidates: give 5 or more"),
