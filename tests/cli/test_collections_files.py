@@ -177,7 +177,7 @@ def test_a_deleted_tenant_s_unknown_tokens_are_told(command: Invoke) -> None:
     folder.symlink_to(folder)
     ended = command("collections", "delete-tenant", "--tenant", "acme", "--yes")
     assert ended.code == 0
-    assert "1 documents" in ended.out
+    assert "1 document" in ended.out
     (warning,) = ended.warnings
     assert "Whether acme has access tokens is not known" in warning
 
