@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-from ...errors import InputError, ModelError
+from ...errors import InputError
 from ...planning.premium_prompt import premium_messages
 from ...ports import Judgement, Judgements
 from ...text.validation import number_within
@@ -17,12 +16,13 @@ from .chat_reranker import ChatReranker
 from .paid_reranker import PaidReranker
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...context import SearchContext
     from ...ports import JudgedPage, Listener, Reranker, Span
     from ..spending.account import Account
 
 _KIND: Final = "judgement"
-_MAX_USD: Final = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class CachedReranker:
         """Return the judgements, and how many of them were kept from before.
 
         The others are judged in one call; none is made where all are kept. Raises what the
-        reranker raises, ModelError for what is no judgement of each page.
+        reranker raises.
         """
         keys = [self._key(question, page) for page in pages]
         asked = [key for key in keys if key]
@@ -49,8 +49,7 @@ class CachedReranker:
             account.record_saved("chat", self.reranker.reranker_name)
             known = [kept[key] for key in keys]
             return Judgements(known, self.reranker.reranker_name, 0, 0), len(known)
-        given: object = await self.reranker.judge(question, [pages[place] for place in new])
-        made = _read_judgements(given, len(new), self.reranker.reranker_name)
+        made = await self.reranker.judge(question, [pages[place] for place in new])
         fresh = {place: one for place, one in zip(new, made.pages, strict=True) if _is_valid(one)}
         told = {keys[place]: _plain(one) for place, one in fresh.items() if keys[place]}
         if told:
@@ -80,25 +79,6 @@ async def choose_reranker(
         return None
     judge = ChatReranker(model, account=account, span=span, listener=listener)
     return CachedReranker(judge, named_model(context) or ())
-
-
-def _read_judgements(given: object, count: int, name: str) -> Judgements:
-    """Return what a reranker gave for so many pages. Raises ModelError for anything else."""
-    pages: object = given.pages if isinstance(given, Judgements) else None
-    if not isinstance(given, Judgements):
-        wrong = f"{type(given).__name__} in place of Judgements"
-    elif isinstance(pages, str) or not isinstance(pages, Sequence):
-        wrong = f"Judgements whose `pages` are {type(pages).__name__}"
-    elif len(pages) != count:
-        wrong = f"{len(pages)} judgements for {count} pages"
-    elif given.cost_usd is not None and number_within(given.cost_usd, 0, _MAX_USD) is None:
-        wrong = f"the cost {given.cost_usd!r} in place of dollars"
-    else:
-        return given
-    raise ModelError(
-        f"The reranker {name} gave {wrong}. It has to return Judgements with `pages`: one Judgement"
-        " or None for each page. Mend it or choose another one."
-    )
 
 
 def _is_valid(judgement: object) -> TypeGuard[Judgement]:

@@ -55,8 +55,9 @@ async def judge_of(context: SearchContext) -> CachedReranker | None:
 )
 async def test_what_judges_not_each_page_is_refused(tmp_path: Path, answer: Any, told: str) -> None:
     """With the reranker's name and what is wanted: nobody knows what is judged."""
-    context = SearchContext(settings=Settings(home=tmp_path))
-    judge = CachedReranker(Giving(answer))
+    context = SearchContext(settings=Settings(home=tmp_path), reranker=Giving(answer))
+    judge = await judge_of(context)
+    assert judge is not None
     with pytest.raises(ModelError, match=f"^The reranker mine gave {told}.*one Judgement or None"):
         await judge.judge(ASKED, PAGES, Account(context, context.ids()))
 
